@@ -1,0 +1,76 @@
+"""Which lines of an entity an agent gets to see: those the question is about, under a token budget."""
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from braindex.domain.tokens import count_tokens
+from braindex.domain.words import terms
+
+GAP: Final = "…"
+LONGEST_LINE: Final = 160  # characters; a longer line is data, or cut
+_FIRST_LINES: Final = 3  # the opening lines of a body say what the rest does
+
+
+def excerpt(lines: Sequence[str], wanted: Collection[str], budget: int) -> str:
+    """The lines worth their tokens, in order, gaps marked with `…`; common indentation removed.
+
+    `lines` are an entity's own lines without its signature, `wanted` the question's index terms, `budget` the most
+    tokens to spend. A text that fits is shown whole.
+    """
+    shown = _dedented([_cut(line) for line in lines])
+    while shown and not shown[-1].strip():
+        shown.pop()
+    whole = "\n".join(shown)
+    if count_tokens(whole) <= budget:
+        return whole
+    return _joined(shown, _chosen(shown, frozenset(wanted), budget))
+
+
+def _cut(line: str) -> str:
+    line = line.rstrip().expandtabs(4)
+    return line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 1] + GAP
+
+
+def _dedented(lines: Sequence[str]) -> list[str]:
+    indents = [len(line) - len(line.lstrip()) for line in lines if line.strip()]
+    common = min(indents, default=0)
+    return [line[common:] for line in lines]
+
+
+def _chosen(lines: Sequence[str], wanted: frozenset[str], budget: int) -> list[int]:
+    """Line numbers by worth until the budget is spent: lines with many of the question's terms, then opening ones."""
+    worth = [len(wanted.intersection(terms(line))) for line in lines]
+    order = sorted(
+        (index for index, line in enumerate(lines) if line.strip()),
+        key=lambda index: (-worth[index] - (0.5 if index < _FIRST_LINES else 0.0), index),
+    )
+    chosen: list[int] = []
+    for index in order:
+        cost = count_tokens(lines[index]) + 1
+        if cost > budget:
+            continue
+        chosen.append(index)
+        budget -= cost
+    return sorted(chosen)
+
+
+def _joined(lines: Sequence[str], chosen: Sequence[int]) -> str:
+    parts: list[str] = []
+    last = -1
+    for index in chosen:
+        if any(line.strip() for line in lines[last + 1 : index]):
+            parts.append(GAP)
+        parts.append(lines[index])
+        last = index
+    if any(line.strip() for line in lines[last + 1 :]):
+        parts.append(GAP)
+    return "\n".join(parts)
+
+
+def shares(count: int, budget: int) -> list[int]:
+    """How a budget is split over ranked sources: the first gets about three times what the last gets."""
+    if count <= 0:
+        return []
+    weights = [1.0 - index / (1.5 * count) for index in range(count)]
+    total = sum(weights)
+    return [int(budget * weight / total) for weight in weights]

@@ -1,0 +1,125 @@
+"""What the services need from the adapters, as Protocols. `bootstrap` alone knows who fulfils them."""
+
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+# A vector in transit and at rest: `dimension` float32 values, little-endian, L2-normalised. Bytes keep numpy
+# out of the rules and are what SQLite stores.
+Vector = bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What is embedded and indexed of one entity.
+
+    `body` is the entity's own source text (a class without its members), `doc` its docstring or leading
+    comment.
+    """
+
+    path: str
+    parent: str
+    name: str
+    signature: str
+    doc: str
+    body: str
+
+
+class Embedder(Protocol):
+    """Text to vectors. Implementations load what they need at first use, not at construction."""
+
+    @property
+    def model(self) -> str:
+        """Name and version; a stored vector of another model is never compared with one of this."""
+        ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    def passages(self, passages: Sequence[Passage]) -> list[Vector | None]:
+        """One vector a passage; None where no token is known (a zero vector is never stored)."""
+        ...
+
+    def question(self, text: str) -> Vector | None:
+        """The question's vector, or None when it has no word the model knows."""
+        ...
+
+    def name_similarities(self, question: Vector, names: Sequence[tuple[str, str]]) -> list[float]:
+        """Cosine of the question with each (name, parent) alone; 0.0 where a name has no known token."""
+        ...
+
+    def word_similarities(self, question_words: Sequence[str], texts: Sequence[str]) -> list[list[float]]:
+        """For each text, for each question word, the best cosine to a token of the text, at least 0.0."""
+        ...
+
+
+class DenseIndex(Protocol):
+    """Vectors of one workspace. Distances are true (not squared) L2 distances between unit vectors."""
+
+    def nearest(
+        self, question: Vector, limit: int, among: Sequence[int] | None = None
+    ) -> list[tuple[int, float]]:
+        """Row ids with distances, nearest first; equal distances by row id. `among` restricts the search."""
+        ...
+
+    def distances(self, question: Vector, rows: Sequence[int]) -> dict[int, float]:
+        """The true distance of each row that has a vector."""
+        ...
+
+    def blend(self, question: Vector, rows: Sequence[tuple[int, float]], weight: float) -> Vector:
+        """Relevance feedback: normalise(question + weight * normalise(sum of row vectors * their weights))"""
+        ...
+
+
+class VectorChange(NamedTuple):
+    """A vector change that the dense index has not taken in yet; `vector` is None for a removal."""
+
+    sequence: int
+    id: str
+    vector: Vector | None
+
+
+class VectorSource(Protocol):
+    """The stored vectors of one workspace: the truth that every dense index is a copy of.
+
+    `rows` are int64 row ids; a matrix is `len(rows)` vectors one after the other, in the same order.
+    """
+
+    def vector_generation(self) -> int:
+        """Moves whenever a vector was added, replaced or removed, in any process."""
+        ...
+
+    def applied_generation(self) -> int:
+        """Moves whenever changes were taken in by the dense index on disk, in any process."""
+        ...
+
+    def vector_count(self) -> int: ...
+
+    def all_vectors(self) -> "tuple[array[int], bytearray]":
+        """Every row that has a vector, in ascending order, with the matrix."""
+        ...
+
+    def stream_vectors(self) -> "Iterator[tuple[array[int], bytearray]]":
+        """The same in blocks, for what is too large to hold at once."""
+        ...
+
+    def vectors(self, rows: Iterable[int]) -> dict[int, Vector]: ...
+
+    def rows_of(self, ids: Iterable[str]) -> dict[str, int]: ...
+
+    def pending_rows(self) -> list[int]:
+        """Rows whose vector the dense index has not taken in yet."""
+        ...
+
+    def outbox(self, limit: int) -> list[VectorChange]:
+        """The oldest changes that the dense index has not taken in yet."""
+        ...
+
+    def outbox_done(self, changes: Sequence[VectorChange]) -> int:
+        """Forget changes that were taken in, unless newer ones replaced them; the applied generation."""
+        ...
+
+    def outbox_all(self) -> int:
+        """Ask for everything again, for a dense index that was lost. Returns the applied generation."""
+        ...

@@ -1,0 +1,192 @@
+"""What a question asks for, told from its text alone. The type picks the ranking weights (docs/retrieval.md)."""
+
+import re
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from braindex.domain.words import STOP_WORDS, content_words, stem, subwords, terms
+
+QuestionType = Literal["symbol", "web", "how", "action", "phrase"]
+
+# Longer questions are cut before they are matched: 40 kB of pasted text is a question like any other, but no more
+# than its first words decide what it is about.
+MAX_CHARACTERS: Final = 4000
+MAX_TERMS: Final = 64
+
+_HOW: Final = frozenset("how what where when why which who does do is are can should".split())  # noqa: SIM905
+_LANGUAGES: Final = frozenset(
+    "python javascript js typescript ts java ruby go golang rust php html css markdown node nodejs bash c# c++".split()  # noqa: SIM905
+)
+_KIND_WORDS: Final = {
+    "function": "function", "func": "function", "def": "function", "method": "method", "class": "class",
+    "interface": "interface", "type": "type", "enum": "enum", "namespace": "namespace", "variable": "variable",
+    "constant": "constant", "property": "property", "getter": "getter", "setter": "setter", "hook": "function",
+    "component": "function", "rule": "rule", "selector": "rule", "heading": "heading", "section": "heading",
+    "element": "element", "tag": "element", "keyframes": "keyframes", "animation": "keyframes",
+    "constructor": "constructor", "struct": "class", "dataclass": "class", "decorator": "function",
+    "attribute": "property", "alias": "type", "at-rule": "at-rule", "mixin": "class", "fixture": "function",
+}  # fmt: skip
+# Verbs that docstrings begin with. Their -s form counts too.
+_VERBS: Final = frozenset(
+    "accept access add adjust allow append apply assert assign attach attempt authenticate begin bind build cache "
+    "calculate call cancel cast check choose clean clear clone close coerce collect combine compare compile compute "
+    "configure connect construct consume contain convert copy count create deal declare decode decorate define delete "
+    "deserialize destroy detach detect determine disable discard dispatch display do draw drop dump echo emit enable "
+    "encode ensure enter enumerate escape evaluate exclude execute exit expand export extend extract fail fetch fill "
+    "filter finalize find finish fire flatten flush force format forward freeze generate get give grab group guess "
+    "handle hash hide hook ignore implement import include increment indicate infer inherit init initialize inject "
+    "insert inspect install instantiate invoke issue iterate join keep launch let limit link list listen load locate "
+    "lock log look loop make map mark match measure merge modify move negate normalize notify obtain open order output "
+    "override pad parse pass patch perform persist pop populate prepare prepend pretty print process produce prompt "
+    "provide publish pull push put query queue quote raise read rebuild receive record redirect reduce refresh register "
+    "release reload remove rename render repeat replace report request require reset resolve restore retrieve retry "
+    "return reverse rewrite roll rotate round run sanitize save scan schedule search select send serialize serve set "
+    "setup show shut shutdown skip sort specify split start stop store strip submit substitute subscribe swap switch "
+    "sync synchronize take tell terminate test throw toggle track transfer transform translate traverse trigger trim "
+    "truncate try turn unescape unpack unregister unwrap update upgrade upload use validate verify visit wait walk warn "
+    "wrap write yield".split()  # noqa: SIM905
+)
+# "Represents a …", "The base class …": descriptions of classes, which the weights for actions would bury.
+_DESCRIPTION: Final = re.compile(r"^(represents?|describes?|an?|the|base|abstract|mixin)\b", re.IGNORECASE)
+_NAME: Final = r"[^\s`'\"?]+"
+_DEFINED: Final = re.compile(
+    rf"^\s*where(?:'s|\s+is|\s+are|\s+was)?\s+(?:the\s+)?(?P<rest>.+?)\s+"
+    r"(?:is\s+|are\s+)?(?:defined|declared|implemented|located|defined\s+at|written|found)\s*\??\s*$",
+    re.IGNORECASE,
+)
+_WHERE_IS: Final = re.compile(r"^\s*where(?:'s|\s+is|\s+are)\s+(?:the\s+)?(?P<rest>.+?)\s*\??\s*$", re.IGNORECASE)
+_DEFINITION_OF: Final = re.compile(
+    r"^\s*(?:find\s+|show(?:\s+me)?\s+|go\s+to\s+|locate\s+)?(?:the\s+)?(?:definition|declaration|implementation|source)"
+    r"\s+(?:of|for)\s+(?:the\s+)?(?P<rest>.+?)\s*\??\s*$",
+    re.IGNORECASE,
+)
+_QUOTES: Final = "`'\"“”‘’"
+# Signs that make a word an identifier rather than English: camelCase, snake_case, dots, digits inside, sigils.
+_CODE_LIKE: Final = re.compile(r"^(?=.*[A-Za-z])(?:[a-z]+[A-Z]\w*|[A-Z]\w*[a-z]\w*[A-Z]\w*|\w*_\w+|\w+(?:\.\w+)+|\w+\(\)|[A-Z]{2,}\w*\d\w*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """A question, understood.
+
+    `name` is the symbol that a symbol question asks for, else "". `kind_hint` is the kind it names, else "".
+    `words` are its lower-case sub-words without stop words; `terms` the index terms of the same, distinct, in order;
+    `identifiers` the code-like words as written; `text` what is embedded.
+    """
+
+    type: QuestionType
+    text: str
+    words: tuple[str, ...]
+    terms: tuple[str, ...]
+    name: str = ""
+    kind_hint: str = ""
+    identifiers: tuple[str, ...] = ()
+
+
+def _unquote(word: str) -> str:
+    return word.strip(_QUOTES).rstrip("?,;!").strip(_QUOTES)
+
+
+def _split_kind(rest: str) -> tuple[str, str]:
+    """`the X function` → (X, function); `class X` → (X, class); a lone name → (name, "")."""
+    parts = [part for part in rest.split() if part.lower() not in {"the", "a", "an", "called", "named"}]
+    if len(parts) >= 2 and parts[-1].lower() in _KIND_WORDS:
+        return " ".join(parts[:-1]), _KIND_WORDS[parts[-1].lower()]
+    if len(parts) >= 2 and parts[0].lower() in _KIND_WORDS:
+        return " ".join(parts[1:]), _KIND_WORDS[parts[0].lower()]
+    return " ".join(parts), ""
+
+
+def _looks_like_name(text: str) -> bool:
+    """One word; or a CSS selector or an at-rule, which may hold spaces."""
+    text = text.strip()
+    return bool(text) and (len(text.split()) == 1 or (text[0] in ".#@:[*" and len(text) < 120))
+
+
+def _symbol(text: str) -> tuple[str, str] | None:
+    """The name and kind that a symbol question asks for, or None when the question is not one."""
+    for pattern in (_DEFINED, _DEFINITION_OF, _WHERE_IS):
+        match = pattern.match(text)
+        if match:
+            name, kind = _split_kind(match["rest"])
+            if pattern is _WHERE_IS and not kind and not is_code_like(_unquote(name)):
+                continue
+            if _looks_like_name(_unquote(name)) or (text.count("`") == 2):
+                return _unquote(name), kind
+            if kind in {"heading", "rule", "element", "keyframes", "at-rule"}:
+                return _unquote(name), kind
+    name, kind = _split_kind(text.strip().rstrip("?"))
+    if _looks_like_name(name) and (kind or len(text.split()) == 1 or text.strip()[0] in ".#@"):
+        return _unquote(name), kind
+    return None
+
+
+def is_code_like(word: str) -> bool:
+    """Whether a word is an identifier rather than English: camelCase, snake_case, dotted, called, or with a sigil."""
+    return bool(_CODE_LIKE.match(word)) or (len(word) > 1 and word[0] in "#.@$_" and word[1:2].isalpha())
+
+
+def _is_web(words: list[str]) -> bool:
+    if len(words) < 2:
+        return False
+    if words[0] in _LANGUAGES or words[-1] in _LANGUAGES:
+        return True
+    return any(a in {"in", "with", "using"} and b in _LANGUAGES for a, b in zip(words, words[1:], strict=False))
+
+
+def _is_action(text: str, first: str) -> bool:
+    if _DESCRIPTION.match(text):
+        return False
+    base = {first, first.removesuffix("s"), first.removesuffix("es")}
+    if first.endswith("ies"):
+        base.add(first[:-3] + "y")
+    return bool(base & _VERBS)
+
+
+def _type_of(text: str) -> QuestionType:
+    words = [word.strip(_QUOTES + "?.,;:!()") for word in text.lower().split()]
+    words = [word for word in words if word]
+    if not words:
+        return "phrase"
+    if _is_web(words):
+        return "web"
+    if words[0] in _HOW:
+        return "how"
+    return "action" if len(words) > 2 and _is_action(text, words[0]) else "phrase"
+
+
+def _web_text(text: str) -> str:
+    """A web question without its language words and its `how to`, which match everything and nothing."""
+    kept = [word for word in text.split() if word.lower().strip(_QUOTES + "?.,;:!") not in _LANGUAGES]
+    return re.sub(r"\bhow to\b", " ", " ".join(kept), flags=re.IGNORECASE).strip() or text
+
+
+def analyse(question: str) -> Analysis:
+    """Understands a question of any text. Never raises: quotes, operators and 40 kB of text are questions too."""
+    text = " ".join(question[:MAX_CHARACTERS].split())
+    symbol = _symbol(text) if len(text) <= 200 else None
+    name, kind = symbol or ("", "")
+    kind_of_question: QuestionType = "symbol" if symbol else _type_of(text)
+    searched = name if symbol else (_web_text(text) if kind_of_question == "web" else text)
+    words = tuple(dict.fromkeys(content_words(subwords(searched))))[:MAX_TERMS]
+    identifiers = dict.fromkeys(
+        bare for word in text.split() if is_code_like(bare := _unquote(word.strip("().,;:!?"))) and not symbol
+    )
+    return Analysis(
+        type=kind_of_question,
+        text=searched,
+        words=words,
+        terms=_query_terms(searched),
+        name=name,
+        kind_hint=kind,
+        identifiers=tuple(identifiers)[:8],
+    )
+
+
+_STOP_TERMS: Final = frozenset(stem(word) for word in STOP_WORDS) | STOP_WORDS
+
+
+def _query_terms(text: str) -> tuple[str, ...]:
+    every = list(dict.fromkeys(terms(text)))
+    kept = [term for term in every if term not in _STOP_TERMS] or every
+    return tuple(kept[:MAX_TERMS])

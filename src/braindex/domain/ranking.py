@@ -1,0 +1,299 @@
+"""How candidates become an order: small pure signals, weighted by the question's type.
+
+Each signal lies between 0 and 1 for every candidate of a question (divided by its largest value there, negatives
+clipped). The weights come from an ablation over labelled questions; docs/retrieval.md says what each is worth.
+"""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from braindex.domain.entities import CALLABLE_KINDS, TYPE_KINDS, CodeEntity
+from braindex.domain.question import Analysis, QuestionType
+from braindex.domain.words import terms
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What each signal is worth for one type of question. `saturation` is d in d^(j-1) for a file's j-th source."""
+
+    dense: float
+    lexical: float
+    name_vector: float
+    feedback: float
+    soft_name: float
+    soft_path: float
+    file_stem: float
+    name_share: float
+    length: float
+    callable: float
+    type: float
+    exact: float
+    identifier: float
+    coherence: float
+    saturation: float
+
+
+_PHRASE: Final = Weights(0.7, 0.2, 0.2, 0.4, 0.0, 0.3, 0.2, 0.1, 0.2, 0.0, 0.0, 2.0, 0.3, 0.4, 0.8)
+WEIGHTS: Final[Mapping[QuestionType, Weights]] = {
+    "phrase": _PHRASE,
+    "how": _PHRASE,
+    "symbol": Weights(0.7, 0.2, 0.2, 0.4, 0.0, 0.3, 0.2, 0.1, 0.2, 0.0, 0.0, 2.0, 0.0, 0.4, 0.7),
+    "action": Weights(0.9, 0.4, 0.35, 0.0, 0.1, 0.0, 0.0, 0.0, 0.3, 0.8, 0.2, 2.0, 0.3, 0.1, 1.0),
+    "web": Weights(0.7, 0.3, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.3, 0.0, 1.0),
+}
+
+COHERENCE_POOL: Final = 60  # of the best so far …
+COHERENCE_PER_FILE: Final = 3  # … at most three a file speak for it
+_LONGEST: Final = 200  # lines beyond which a longer entity says no more
+
+
+@dataclass(slots=True)
+class Candidate:
+    """An entity in the running, with what the retrieval arms measured (0.0 where an arm did not find it)."""
+
+    row: int
+    id: str
+    entity: CodeEntity
+    distance: float | None
+    dense: float = 0.0
+    lexical: float = 0.0
+    name_vector: float = 0.0
+    feedback: float = 0.0
+    soft_name: float = 0.0
+    soft_path: float = 0.0
+    score: float = 0.0
+
+
+def cosine(distance: float | None) -> float:
+    """The cosine of two unit vectors at an L2 distance, negatives clipped: 1 - d²/2."""
+    return 0.0 if distance is None else max(0.0, 1.0 - distance * distance / 2.0)
+
+
+def soft_match(similarities: Sequence[float], idf: Sequence[float]) -> float:
+    """Σ over the question's words of idf × the best cosine to a word of the text."""
+    return sum(one * weight for one, weight in zip(similarities, idf, strict=True))
+
+
+def inverse_frequency(count: int, total: int) -> float:
+    """ln(1 + (N - n + ½) / (n + ½)), the idf of BM25 (Robertson and Zaragoza 2009), never negative."""
+    return math.log(1.0 + (total - count + 0.5) / (count + 0.5)) if total > count else 0.01
+
+
+def file_stem(path: str) -> str:
+    """`src/http_client.test.ts` → `http_client.test`."""
+    name = path.rsplit("/", 1)[-1]
+    return name.rsplit(".", 1)[0] or name
+
+
+def stem_share(question: Mapping[str, float], text: str) -> float:
+    """The share of the question's terms, weighted by idf, that stand in a text."""
+    total = sum(question.values())
+    return sum(question.get(term, 0.0) for term in set(terms(text))) / total if total else 0.0
+
+
+def name_share(question: Mapping[str, float], name: str) -> float:
+    """The share of the name's terms in the question × min(1, 3 × the share of the question they cover)."""
+    parts = set(terms(name))
+    common = [part for part in parts if part in question]
+    if not common:
+        return 0.0
+    return len(common) / len(parts) * min(1.0, 3.0 * stem_share(question, name))
+
+
+def length_signal(entity: CodeEntity) -> float:
+    """ln(1 + lines) / 5 up to 200 lines: a longer definition answers more questions than a stub."""
+    return math.log1p(min(_LONGEST, entity.end_line - entity.line + 1)) / 5.0
+
+
+def _spellings(entity: CodeEntity) -> tuple[str, ...]:
+    """The ways a person writes this entity's name: bare, with its parent, with its file."""
+    bare = entity.name
+    forms = [bare, entity.qualified_name]
+    if entity.parent:
+        forms += [f"{entity.parent}.{bare}", f"{entity.parent}#{bare}", f"{entity.parent}::{bare}"]
+    return (*forms, f"{file_stem(entity.path)}.{bare}")
+
+
+def exact_match(asked: str, entity: CodeEntity) -> float:
+    """1 for the very name (`name`, `Parent.name`, `file.name`), .6 when only the case differs, .9 for one selector
+    of a list, else 0."""
+    if not asked:
+        return 0.0
+    bare = asked.removesuffix("()")
+    forms = _spellings(entity)
+    if asked in forms or bare in forms:
+        return 1.0
+    low = bare.lower()
+    if any(form.lower() == low for form in forms):
+        return 0.6
+    if entity.kind == "rule" and low in [part.strip().lower() for part in entity.name.split(",")]:
+        return 0.9
+    return 0.0
+
+
+def kind_factor(analysis: Analysis, entity: CodeEntity) -> float:
+    """Less for another kind than the one asked for: a `.button` asked for is a rule, a `Foo class` is a class."""
+    asked = analysis.kind_hint
+    if asked:
+        if asked == "function":
+            same = entity.kind in CALLABLE_KINDS
+        elif asked == "class":
+            same = entity.kind in TYPE_KINDS
+        else:
+            same = entity.kind == asked
+        return 1.0 if same else 0.7
+    if analysis.name[:1] in {".", "#"} and analysis.name[1:2].isalpha():
+        return 1.0 if entity.kind in {"rule", "element"} else 0.7
+    return 0.9 if entity.kind in {"file", "code-block", "property", "checklist-item"} else 1.0
+
+
+def exact_signal(analysis: Analysis, entity: CodeEntity) -> float:
+    """The exact-name signal of a symbol question, or of a question that is a name (a heading, a selector) whole."""
+    asked = analysis.name or analysis.text
+    return exact_match(asked, entity) * kind_factor(analysis, entity)
+
+
+def identifier_signal(analysis: Analysis, entity: CodeEntity) -> float:
+    """The best exact match of a code-like word inside a longer question."""
+    return max((exact_match(word, entity) for word in analysis.identifiers), default=0.0)
+
+
+_TEST: Final = re.compile(
+    r"(^|/)(tests?|testing|__tests__|specs?|__mocks__|fixtures?|testdata|e2e|cypress)(/|$)"
+    r"|(^|/)(test_[^/]*|[^/]*_test|conftest|[^/]*[.-](test|spec)s?)\.[a-z]+$",
+    re.IGNORECASE,
+)
+_EXAMPLE: Final = re.compile(
+    r"(^|/)(examples?|samples?|demos?|docs?|documentation|website|benchmarks?|bench|perf|scripts?|tools|playground"
+    r"|tutorials?|docs_src)(/|$)",
+    re.IGNORECASE,
+)
+_BUILT: Final = re.compile(r"(^|/)(dist|build|out|bundles?|generated|_build|compiled)(/|$)|\.(bundle|generated)\.", re.I)
+_OLD: Final = re.compile(
+    r"(^|/)(v\d+|legacy|compat|deprecated|vendor(ed)?|third_party|_vendor|_internal/packaging|old|extern(al)?)(/|$)",
+    re.IGNORECASE,
+)
+_DECLARATION: Final = re.compile(r"\.(d\.[cm]?ts|pyi)$", re.IGNORECASE)
+_PROSE_LANGUAGES: Final = frozenset({"markdown", "html", "text"})
+_INDEX_STEMS: Final = frozenset({"__init__", "index"})
+_ASKS: Final[tuple[tuple[re.Pattern[str], float, re.Pattern[str]], ...]] = (
+    (_TEST, 0.25, re.compile(r"\b(tests?|testing|specs?|fixtures?|mock\w*|assert\w*)\b", re.IGNORECASE)),
+    (_EXAMPLE, 0.25, re.compile(r"\b(examples?|demos?|samples?|docs?|documentation|benchmarks?|scripts?|tutorials?)\b", re.I)),
+    (_BUILT, 0.25, re.compile(r"\b(dist|build|built|bundles?|generated)\b", re.IGNORECASE)),
+)
+_ASKS_OLD: Final = re.compile(r"\b(v\d+|legacy|compat\w*|deprecated|vendor\w*|old)\b", re.IGNORECASE)
+_ASKS_DECLARATION: Final = re.compile(r"\b(declarations?|typings?|stubs?|d\.ts|pyi)\b", re.IGNORECASE)
+_ASKS_PROSE: Final = re.compile(
+    r"\b(docs?|documentation|readme|guide|markdown|html|headings?|sections?|chapters?|changelog|licen[cs]e|page|element"
+    r"|template|installation|contributing)\b",
+    re.IGNORECASE,
+)
+
+
+def path_penalty(analysis: Analysis, path: str, language: str) -> float:
+    """The factor of a file that is seldom the answer (tests, examples, built copies, declarations, prose, old
+    versions), 1.0 where the question names the thing."""
+    text, factor = analysis.text, 1.0
+    for pattern, penalty, asked in _ASKS:
+        if pattern.search(path) and not asked.search(text):
+            factor *= penalty
+    kind = analysis.type
+    if kind != "web":
+        if _DECLARATION.search(path) and not _ASKS_DECLARATION.search(text):
+            factor *= 0.1
+        if language in _PROSE_LANGUAGES and not _ASKS_PROSE.search(text):
+            factor *= 0.1
+    if kind in {"phrase", "how", "symbol"} and _OLD.search(path) and not _ASKS_OLD.search(text):
+        factor *= 0.2
+    if kind == "action" and file_stem(path) in _INDEX_STEMS:
+        factor *= 0.1
+    return factor
+
+
+def _normalised(values: Sequence[float]) -> list[float]:
+    top = max(values, default=0.0)
+    return [max(0.0, value) / top for value in values] if top > 0 else [0.0] * len(values)
+
+
+Signal = Callable[[Candidate], float]
+
+
+def _signals(analysis: Analysis, idf: Mapping[str, float]) -> list[tuple[str, Signal, bool]]:
+    """(weight's name, signal, whether it is divided by its largest value)."""
+    return [
+        ("dense", lambda one: one.dense, True),
+        ("lexical", lambda one: one.lexical, True),
+        ("name_vector", lambda one: one.name_vector, True),
+        ("feedback", lambda one: one.feedback, True),
+        ("soft_name", lambda one: one.soft_name, True),
+        ("soft_path", lambda one: one.soft_path, True),
+        ("file_stem", lambda one: stem_share(idf, file_stem(one.entity.path)), True),
+        ("name_share", lambda one: name_share(idf, one.entity.name), True),
+        ("length", lambda one: length_signal(one.entity), False),
+        ("callable", lambda one: float(one.entity.kind in CALLABLE_KINDS), False),
+        ("type", lambda one: float(one.entity.kind in TYPE_KINDS), False),
+        ("exact", lambda one: exact_signal(analysis, one.entity), False),
+        ("identifier", lambda one: identifier_signal(analysis, one.entity), False),
+    ]
+
+
+def _coherence(candidates: Sequence[Candidate], scores: Sequence[float]) -> dict[str, float]:
+    """For each file, the sum of its at most three best of the 60 best scores, divided by the best file's."""
+    order = sorted(range(len(candidates)), key=lambda index: _place(candidates[index], scores[index]))
+    sums: dict[str, float] = defaultdict(float)
+    seen: dict[str, int] = defaultdict(int)
+    for index in order[:COHERENCE_POOL]:
+        path = candidates[index].entity.path
+        if seen[path] < COHERENCE_PER_FILE:
+            seen[path] += 1
+            sums[path] += scores[index]
+    top = max(sums.values(), default=0.0)
+    return {path: value / top for path, value in sums.items()} if top > 0 else {}
+
+
+def _place(candidate: Candidate, score: float) -> tuple[float, str, int, str]:
+    """Best first; ties by path, line and name, so that an order never depends on how an index was built."""
+    entity = candidate.entity
+    return (-round(score, 9), entity.path, entity.line, entity.name)
+
+
+def rank(analysis: Analysis, candidates: Sequence[Candidate], idf: Mapping[str, float]) -> list[Candidate]:
+    """All candidates, best first, with their final score. `idf` weighs the question's terms."""
+    weights = WEIGHTS[analysis.type]
+    scores = [0.0] * len(candidates)
+    for name, signal, normalise in _signals(analysis, idf):
+        weight: float = getattr(weights, name)
+        if weight:
+            values = [signal(one) for one in candidates]
+            for index, value in enumerate(_normalised(values) if normalise else values):
+                scores[index] += weight * value
+    penalties = [_penalty(analysis, one) for one in candidates]
+    scores = [score * penalty for score, penalty in zip(scores, penalties, strict=True)]
+    if weights.coherence:
+        files = _coherence(candidates, scores)
+        for index, one in enumerate(candidates):
+            scores[index] += weights.coherence * files.get(one.entity.path, 0.0) * penalties[index]
+    return _saturated(candidates, scores, weights.saturation)
+
+
+def _penalty(analysis: Analysis, candidate: Candidate) -> float:
+    """No penalty for what was asked for by its very name, unless it is one of several copies."""
+    entity = candidate.entity
+    factor = path_penalty(analysis, entity.path, entity.language)
+    if factor < 1.0 and exact_signal(analysis, entity) >= 1.0 and entity.language in {"markdown", "html", "css"}:
+        return max(factor, 0.9)
+    return factor
+
+
+def _saturated(candidates: Sequence[Candidate], scores: Sequence[float], decay: float) -> list[Candidate]:
+    order = sorted(range(len(candidates)), key=lambda index: _place(candidates[index], scores[index]))
+    seen: dict[str, int] = defaultdict(int)
+    for index in order:
+        path = candidates[index].entity.path
+        candidates[index].score = scores[index] * decay ** seen[path]
+        seen[path] += 1
+    return sorted(candidates, key=lambda one: _place(one, one.score))

@@ -1,0 +1,204 @@
+"""What the use cases return, and the JSON that scripts and agents rely on (shapes only gain keys)."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+State = Literal["never", "running", "complete", "interrupted", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A known workspace. `path` is canonical; `created` is a UTC time in ISO 8601."""
+
+    id: str
+    name: str
+    path: str
+    created: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file or folder that was left out, and why, in words a user can act on. `path` is relative, with `/`."""
+
+    path: str
+    reason: str
+
+    def as_json(self) -> dict[str, str]:
+        return {"path": self.path, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True)
+class ScanSummary:
+    """What a finished scan did. `added`, `changed`, `removed` count files; `files`, `entities` what is stored now."""
+
+    workspace_id: str
+    files: int
+    entities: int
+    added: int
+    changed: int
+    removed: int
+    skipped: tuple[Skipped, ...]
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "workspace_id": self.workspace_id,
+            "files": self.files,
+            "entities": self.entities,
+            "added": self.added,
+            "changed": self.changed,
+            "removed": self.removed,
+            "skipped": [one.as_json() for one in self.skipped],
+            "seconds": round(self.seconds, 3),
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ScanProgress:
+    """How far a running scan is. `phase` is one of waiting, walking, parsing, storing, finished."""
+
+    phase: str
+    files_done: int
+    files_total: int
+    entities: int
+
+
+@dataclass(frozen=True, slots=True)
+class ScanStatus:
+    """What a workspace holds and what is happening to it."""
+
+    workspace: Workspace
+    state: State
+    files: int
+    entities: int
+    complete: bool
+    skipped: tuple[Skipped, ...] = ()
+    progress: ScanProgress | None = None
+    last_scan: str | None = None
+    last_error: str | None = None
+    known_parent: Workspace | None = None
+    languages: dict[str, int] = field(default_factory=dict)
+    kinds: dict[str, int] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        progress = self.progress
+        return {
+            "workspace_id": self.workspace.id,
+            "name": self.workspace.name,
+            "path": self.workspace.path,
+            "state": self.state,
+            "files": self.files,
+            "entities": self.entities,
+            "complete": self.complete,
+            "brief": None,
+            "phase": progress.phase if progress else None,
+            "files_done": progress.files_done if progress else None,
+            "files_total": progress.files_total if progress else None,
+            "last_scan": self.last_scan,
+            "last_error": self.last_error,
+            "parent": self.known_parent.path if self.known_parent else None,
+            "languages": self.languages,
+            "kinds": self.kinds,
+            "skipped": [one.as_json() for one in self.skipped],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One ranked source of an answer. `distance` is the true L2 distance to the question, None without vectors."""
+
+    id: str
+    name: str
+    kind: str
+    language: str
+    path: str
+    line: int
+    end_line: int
+    signature: str
+    doc: str
+    excerpt: str
+    distance: float | None
+    score: float
+    stale: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "language": self.language,
+            "path": self.path,
+            "line": self.line,
+            "end_line": self.end_line,
+            "signature": self.signature,
+            "excerpt": self.excerpt,
+            "distance": None if self.distance is None else round(self.distance, 4),
+            "score": round(self.score, 4),
+            "stale": self.stale,
+            "id": self.id,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question and how it is narrowed. `path` is a prefix or a glob below the root."""
+
+    text: str
+    limit: int = 8
+    path: str | None = None
+    kind: str | None = None
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The sources of a question, best first, and the written answer where an engine wrote one.
+
+    `reason` says in one line who answered and why, or why nothing was found. `coverage` says in one line how much of
+    the workspace could be searched when that is not all of it, else "".
+    """
+
+    workspace: Workspace
+    query: str
+    engine: str
+    reason: str
+    answer: str | None
+    sources: tuple[Source, ...]
+    coverage: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        found = {
+            "workspace_id": self.workspace.id,
+            "workspace": self.workspace.name,
+            "query": self.query,
+            "engine": self.engine,
+            "reason": self.reason,
+            "answer": self.answer,
+            "sources": [one.as_json() for one in self.sources],
+        }
+        return {**found, "coverage": self.coverage} if self.coverage else found
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceInfo:
+    """A known workspace as listings show it. `exists` is false when its folder is gone."""
+
+    workspace: Workspace
+    files: int
+    entities: int
+    last_scan: str | None
+    exists: bool
+
+    def as_json(self) -> dict[str, Any]:
+        one = self.workspace
+        return {
+            "id": one.id,
+            "name": one.name,
+            "path": one.path,
+            "created": one.created,
+            "files": self.files,
+            "entities": self.entities,
+            "last_scan": self.last_scan,
+            "exists": self.exists,
+        }

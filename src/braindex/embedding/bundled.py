@@ -1,0 +1,208 @@
+"""The bundled model: a static token table trained on code, int8 by row, 30,000 tokens of 256 dimensions.
+
+A passage's vector is a weighted bag of its tokens: log(1 + count) over the first 2,000 characters (256 tokens) of its
+body, plus 1.0 for each signature token (64), 1.5 for each name token (16), 0.5 for each parent token (16) and 1.5 for
+each token of the last three path parts (24); L2-normalised. A question's vector is the plain sum on the question side
+of the table. The weights are those the table was measured with (docs/retrieval.md).
+"""
+
+import math
+import threading
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from importlib import resources
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from braindex.domain.ports import Passage, Vector
+from braindex.domain.words import SUBWORD, TOKEN
+
+Floats = npt.NDArray[np.float32]
+
+BODY_CHARACTERS: Final = 2000
+BODY_TOKENS: Final = 256
+QUESTION_TOKENS: Final = 64
+# (weight, most tokens) of each field beside the body.
+SIGNATURE: Final = (1.0, 64)
+NAME: Final = (1.5, 16)
+PARENT: Final = (0.5, 16)
+PATH: Final = (1.5, 24)
+_LOG: Final = [math.log1p(count) for count in range(BODY_TOKENS * 48)]
+_MAX_WORD: Final = 40  # a longer word is not split into pieces
+_MEMO_LIMIT: Final = 200_000
+_TINY: Final = 1e-9
+
+
+class _Pieces:
+    """Words to token ids by a vocabulary: whole words first, else the longest pieces (`##` marks an inner one)."""
+
+    def __init__(self, vocabulary: dict[str, int]) -> None:
+        self._vocabulary = vocabulary
+        self._tokens: dict[str, tuple[int, ...]] = {}
+
+    def _word(self, word: str) -> tuple[int, ...]:
+        whole = self._vocabulary.get(word)
+        if whole is not None:
+            return (whole,)
+        ids: list[int] = []
+        start = 0
+        while start < len(word) <= _MAX_WORD:
+            prefix = "##" if start else ""
+            for end in range(len(word), start, -1):
+                piece = self._vocabulary.get(prefix + word[start:end])
+                if piece is not None:
+                    ids.append(piece)
+                    start = end
+                    break
+            else:
+                start += 1
+        return tuple(ids)
+
+    def _token(self, token: str) -> tuple[int, ...]:
+        ids = tuple(one for word in SUBWORD.findall(token) for one in self._word(word.lower()))
+        if len(self._tokens) < _MEMO_LIMIT:
+            self._tokens[token] = ids
+        return ids
+
+    def ids(self, text: str, limit: int) -> list[int]:
+        """Token ids in order, ended by the word that reaches `limit`."""
+        out: list[int] = []
+        known = self._tokens
+        for token in TOKEN.findall(text):
+            ids = known.get(token)
+            if ids is None:
+                ids = self._token(token)
+            if len(out) + len(ids) >= limit:
+                return self._last(out, token, limit)
+            out.extend(ids)
+        return out
+
+    def _last(self, out: list[int], token: str, limit: int) -> list[int]:
+        for word in SUBWORD.findall(token):
+            out.extend(self._word(word.lower()))
+            if len(out) >= limit:
+                break
+        return out
+
+
+def _unit(rows: Floats) -> Floats:
+    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+    normed: Floats = rows / np.maximum(lengths, np.float32(_TINY))
+    return normed
+
+
+class _Table:
+    """The loaded weights."""
+
+    def __init__(self) -> None:
+        folder = resources.files("braindex.embedding") / "data"
+        with (folder / "model_int8.npz").open("rb") as file, np.load(file) as arrays:
+            document_scale = arrays["dscale"].astype(np.float32)
+            self.documents: Floats = arrays["table"].astype(np.float32) * document_scale[:, None]
+            question_scale = arrays["qscale"].astype(np.float32)
+        self.question_ratio: Floats = question_scale / np.maximum(document_scale, np.float32(1e-8))
+        words = (folder / "vocab.txt").read_text(encoding="utf-8").split("\n")
+        self.pieces = _Pieces({word: index for index, word in enumerate(words)})
+
+    @cached_property
+    def directions(self) -> Floats:
+        """Unit rows of the table, for comparing single words."""
+        return _unit(self.documents)
+
+
+def tail(path: str) -> str:
+    """The last three parts of a path: what a reader recognises a file by."""
+    return "/".join(path.split("/")[-3:])
+
+
+class BundledEmbedder:
+    """Fulfils `domain.ports.Embedder` with the weights in this package; no network, loaded at first use."""
+
+    model = "braindex-static-1"
+    dimension = 256
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loaded: _Table | None = None
+
+    @property
+    def _table(self) -> _Table:
+        if self._loaded is None:
+            with self._lock:
+                if self._loaded is None:
+                    self._loaded = _Table()
+        return self._loaded
+
+    def passages(self, passages: Sequence[Passage]) -> list[Vector | None]:
+        """One vector a passage, in order; None where the text holds no known token."""
+        table = self._table
+        sums = np.zeros((len(passages), self.dimension), np.float32)
+        known = [self._add(table, passage, sums[row]) for row, passage in enumerate(passages)]
+        vectors = _unit(sums)
+        return [vectors[row].tobytes() if one else None for row, one in enumerate(known)]
+
+    @staticmethod
+    def _add(table: _Table, passage: Passage, total: Any) -> bool:
+        ids = table.pieces.ids
+        counts: dict[int, int] = {}
+        for token in ids(passage.body[:BODY_CHARACTERS], BODY_TOKENS):
+            counts[token] = counts.get(token, 0) + 1
+        weights = {token: _LOG[count] for token, count in counts.items()}
+        fields = (passage.signature, SIGNATURE), (passage.name, NAME), (passage.parent, PARENT), (tail(passage.path), PATH)
+        for text, (weight, limit) in fields:
+            for token in ids(text, limit) if text else ():
+                weights[token] = weights.get(token, 0.0) + weight
+        if weights:
+            rows = np.fromiter(weights, np.int64, len(weights))
+            np.dot(np.fromiter(weights.values(), np.float32, len(weights)), table.documents[rows], out=total)
+        return bool(weights)
+
+    def question(self, text: str) -> Vector | None:
+        """The question's vector over its first 64 tokens, or None when it has no word the model knows."""
+        table = self._table
+        ids = table.pieces.ids(text, QUESTION_TOKENS)
+        if not ids:
+            return None
+        vector = _unit(table.question_ratio[ids] @ table.documents[ids])
+        return vector.tobytes()
+
+    def name_similarities(self, question: Vector, names: Sequence[tuple[str, str]]) -> list[float]:
+        """Cosine of the question with name + 0.5 × parent alone; 0.0 where a name has no known token."""
+        table = self._table
+        sums = np.zeros((len(names), self.dimension), np.float32)
+        for row, (name, parent) in enumerate(names):
+            for text, weight in ((name, 1.0), (parent, 0.5)):
+                ids = table.pieces.ids(text, NAME[1]) if text else []
+                if ids:
+                    sums[row] += np.float32(weight) * table.documents[ids].sum(axis=0)
+        cosines = _unit(sums) @ np.frombuffer(question, np.float32)
+        return [float(one) for one in cosines]
+
+    def word_similarities(self, question_words: Sequence[str], texts: Sequence[str]) -> list[list[float]]:
+        """For each text, for each question word, the best cosine to a token of the text, at least 0.0.
+
+        A word's direction is the sum of its pieces; a word without a known piece is like nothing (0.0).
+        """
+        table = self._table
+        words = self._word_directions(question_words)
+        bags = [table.pieces.ids(text, PATH[1] * 2) for text in texts]
+        tokens = sorted({token for bag in bags for token in bag})
+        if not tokens:
+            return [[0.0] * len(question_words) for _ in texts]
+        column = {token: index for index, token in enumerate(tokens)}
+        cosines = np.maximum(words @ table.directions[tokens].T, np.float32(0))
+        return [_best(cosines, [column[token] for token in bag]) for bag in bags]
+
+    def _word_directions(self, words: Iterable[str]) -> Floats:
+        table = self._table
+        sums = [table.documents[ids].sum(axis=0) if (ids := table.pieces.ids(word, 8)) else None for word in words]
+        zero = np.zeros(self.dimension, np.float32)
+        return _unit(np.array([zero if one is None else one for one in sums], np.float32).reshape(-1, self.dimension))
+
+
+def _best(cosines: Floats, columns: list[int]) -> list[float]:
+    if not columns:
+        return [0.0] * len(cosines)
+    return [float(one) for one in cosines[:, columns].max(axis=1)]
