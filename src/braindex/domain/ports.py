@@ -1,7 +1,8 @@
 """What the services need from the adapters, as Protocols. `bootstrap` alone knows who fulfils them."""
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -57,9 +58,7 @@ class Embedder(Protocol):
 class DenseIndex(Protocol):
     """Vectors of one workspace. Distances are true (not squared) L2 distances between unit vectors."""
 
-    def nearest(
-        self, question: Vector, limit: int, among: Sequence[int] | None = None
-    ) -> list[tuple[int, float]]:
+    def nearest(self, question: Vector, limit: int, among: Sequence[int] | None = None) -> list[tuple[int, float]]:
         """Row ids with distances, nearest first; equal distances by row id. `among` restricts the search."""
         ...
 
@@ -85,6 +84,10 @@ class VectorSource(Protocol):
 
     `rows` are int64 row ids; a matrix is `len(rows)` vectors one after the other, in the same order.
     """
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Everything read inside comes from one moment."""
+        ...
 
     def vector_generation(self) -> int:
         """Moves whenever a vector was added, replaced or removed, in any process."""

@@ -1,5 +1,6 @@
 """What a question asks for, told from its text alone. The type picks the ranking weights (docs/retrieval.md)."""
 
+import itertools
 import re
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -13,9 +14,9 @@ QuestionType = Literal["symbol", "web", "how", "action", "phrase"]
 MAX_CHARACTERS: Final = 4000
 MAX_TERMS: Final = 64
 
-_HOW: Final = frozenset("how what where when why which who does do is are can should".split())  # noqa: SIM905
+_HOW: Final = frozenset("how what where when why which who does do is are can should".split())
 _LANGUAGES: Final = frozenset(
-    "python javascript js typescript ts java ruby go golang rust php html css markdown node nodejs bash c# c++".split()  # noqa: SIM905
+    "python javascript js typescript ts java ruby go golang rust php html css markdown node nodejs bash c# c++".split()
 )
 _KIND_WORDS: Final = {
     "function": "function", "func": "function", "def": "function", "method": "method", "class": "class",
@@ -38,19 +39,45 @@ _VERBS: Final = frozenset(
     "insert inspect install instantiate invoke issue iterate join keep launch let limit link list listen load locate "
     "lock log look loop make map mark match measure merge modify move negate normalize notify obtain open order output "
     "override pad parse pass patch perform persist pop populate prepare prepend pretty print process produce prompt "
-    "provide publish pull push put query queue quote raise read rebuild receive record redirect reduce refresh register "
-    "release reload remove rename render repeat replace report request require reset resolve restore retrieve retry "
+    "provide publish pull push put query queue quote raise read rebuild receive record redirect reduce refresh "
+    "register release reload remove rename render repeat replace report request require reset resolve restore retrieve retry "
     "return reverse rewrite roll rotate round run sanitize save scan schedule search select send serialize serve set "
     "setup show shut shutdown skip sort specify split start stop store strip submit substitute subscribe swap switch "
     "sync synchronize take tell terminate test throw toggle track transfer transform translate traverse trigger trim "
-    "truncate try turn unescape unpack unregister unwrap update upgrade upload use validate verify visit wait walk warn "
-    "wrap write yield".split()  # noqa: SIM905
+    "truncate try turn unescape unpack unregister unwrap update upgrade upload use validate verify visit wait walk "
+    "warn wrap write yield".split()
 )
 # "Represents a …", "The base class …": descriptions of classes, which the weights for actions would bury.
-_DESCRIPTION: Final = re.compile(r"^(represents?|describes?|an?|the|base|abstract|mixin)\b", re.IGNORECASE)
+_DESCRIPTION: Final = re.compile(
+    r"^(represents?|describes?|base|abstract|mixin)\b"
+    r"|^(an?|the)\b(?!.*\b(function|method|decorator|context manager)\b)",
+    re.IGNORECASE,
+)
+# Sentences about a function that do not begin with its verb: "Context manager that …", "Given a name, returns …",
+# "True if …", "Like x() but …".
+_FUNCTION_SENTENCE: Final = re.compile(
+    r"^(an?\s+|the\s+)?(\w+[\s-]){0,3}(function|method|decorator|context manager|helper|shortcut|coroutine|callback"
+    r"|wrapper)\b.*\b(that|to|for|which|of)\b"
+    r"|^(this|the)\s+(\w+\s+)?(function|method|helper|decorator|command)\b"
+    r"|^given\s+(an?|the|two|some|any)\b|^(true|false|whether|none)\s+(if|when)\b"
+    r"|^(like|same as)\s+\S+.*\b(but|except|with)\b",
+    re.IGNORECASE,
+)
+# "Unwind the …", "Interpolate an …": a first word before an article is a verb, unless it is one of these.
+_BEFORE_ARTICLE: Final = re.compile(r"^(?P<first>[a-z]+)\s+(the|an?|all|each|any|this|its|given|specified|every)\b")
+# Verbs that as often are nouns of a topic ("request and response internals"): they need an article after them.
+_NOUNS: Final = frozenset(
+    "cache decorator hook issue link list log map output query range record request schedule store stream string test "
+    "track type view".split()
+)
+_NO_VERB: Final = frozenset(
+    "in on at of for from to with without by as into over under about after before during between and or but if when "
+    "while where what which who whose how why that this these those is are was were be not no all both only also than "
+    "then so such via per like unlike represents base inside outside within against".split()
+)
 _NAME: Final = r"[^\s`'\"?]+"
 _DEFINED: Final = re.compile(
-    rf"^\s*where(?:'s|\s+is|\s+are|\s+was)?\s+(?:the\s+)?(?P<rest>.+?)\s+"
+    r"^\s*where(?:'s|\s+is|\s+are|\s+was)?\s+(?:the\s+)?(?P<rest>.+?)\s+"
     r"(?:is\s+|are\s+)?(?:defined|declared|implemented|located|defined\s+at|written|found)\s*\??\s*$",
     re.IGNORECASE,
 )
@@ -62,7 +89,9 @@ _DEFINITION_OF: Final = re.compile(
 )
 _QUOTES: Final = "`'\"“”‘’"
 # Signs that make a word an identifier rather than English: camelCase, snake_case, dots, digits inside, sigils.
-_CODE_LIKE: Final = re.compile(r"^(?=.*[A-Za-z])(?:[a-z]+[A-Z]\w*|[A-Z]\w*[a-z]\w*[A-Z]\w*|\w*_\w+|\w+(?:\.\w+)+|\w+\(\)|[A-Z]{2,}\w*\d\w*)$")
+_CODE_LIKE: Final = re.compile(
+    r"^(?=.*[A-Za-z])(?:[a-z]+[A-Z]\w*|[A-Z]\w*[a-z]\w*[A-Z]\w*|\w*_\w+|\w+(?:\.\w+)+|\w+\(\)|[A-Z]{2,}\w*\d\w*)$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +99,14 @@ class Analysis:
     """A question, understood.
 
     `name` is the symbol that a symbol question asks for, else "". `kind_hint` is the kind it names, else "".
-    `words` are its lower-case sub-words without stop words; `terms` the index terms of the same, distinct, in order;
-    `identifiers` the code-like words as written; `text` what is embedded.
+    `whole` is the question as asked, white space folded; `text` what of it is searched for and embedded. `words` are
+    its lower-case sub-words without stop words; `terms` the index terms of the same, distinct, in order;
+    `identifiers` the code-like words as written.
     """
 
     type: QuestionType
     text: str
+    whole: str
     words: tuple[str, ...]
     terms: tuple[str, ...]
     name: str = ""
@@ -131,16 +162,30 @@ def _is_web(words: list[str]) -> bool:
         return False
     if words[0] in _LANGUAGES or words[-1] in _LANGUAGES:
         return True
-    return any(a in {"in", "with", "using"} and b in _LANGUAGES for a, b in zip(words, words[1:], strict=False))
+    return any(a in {"in", "with", "using"} and b in _LANGUAGES for a, b in itertools.pairwise(words))
 
 
 def _is_action(text: str, first: str) -> bool:
+    """Whether a sentence tells what a function does, as docstrings do."""
     if _DESCRIPTION.match(text):
         return False
-    base = {first, first.removesuffix("s"), first.removesuffix("es")}
-    if first.endswith("ies"):
-        base.add(first[:-3] + "y")
-    return bool(base & _VERBS)
+    if _FUNCTION_SENTENCE.match(text):
+        return True
+    match = _BEFORE_ARTICLE.match(text.lower())
+    if match and match["first"] not in _NO_VERB and not match["first"].endswith("ing"):
+        return True
+    if first in _NOUNS:
+        return False
+    return bool(_base_forms(first) & _VERBS)
+
+
+def _base_forms(word: str) -> set[str]:
+    """What a third-person verb may be a form of: returns → return, copies → copy, re-reads → read."""
+    word = word.removeprefix("re-")
+    forms = {word, word.removesuffix("s"), word.removesuffix("es")}
+    if word.endswith("ies"):
+        forms.add(word[:-3] + "y")
+    return forms
 
 
 def _type_of(text: str) -> QuestionType:
@@ -152,7 +197,8 @@ def _type_of(text: str) -> QuestionType:
         return "web"
     if words[0] in _HOW:
         return "how"
-    return "action" if len(words) > 2 and _is_action(text, words[0]) else "phrase"
+    verb = words[1] if words[0].endswith("ly") and len(words) > 1 else words[0]
+    return "action" if len(words) > 2 and _is_action(text, verb) else "phrase"
 
 
 def _web_text(text: str) -> str:
@@ -175,6 +221,7 @@ def analyse(question: str) -> Analysis:
     return Analysis(
         type=kind_of_question,
         text=searched,
+        whole=text,
         words=words,
         terms=_query_terms(searched),
         name=name,

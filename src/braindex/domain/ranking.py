@@ -7,7 +7,7 @@ clipped). The weights come from an ablation over labelled questions; docs/retrie
 import math
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -153,8 +153,8 @@ def kind_factor(analysis: Analysis, entity: CodeEntity) -> float:
 
 def exact_signal(analysis: Analysis, entity: CodeEntity) -> float:
     """The exact-name signal of a symbol question, or of a question that is a name (a heading, a selector) whole."""
-    asked = analysis.name or analysis.text
-    return exact_match(asked, entity) * kind_factor(analysis, entity)
+    named = exact_match(analysis.name, entity) * kind_factor(analysis, entity)
+    return max(named, exact_match(analysis.whole, entity))
 
 
 def identifier_signal(analysis: Analysis, entity: CodeEntity) -> float:
@@ -172,9 +172,11 @@ _EXAMPLE: Final = re.compile(
     r"|tutorials?|docs_src)(/|$)",
     re.IGNORECASE,
 )
-_BUILT: Final = re.compile(r"(^|/)(dist|build|out|bundles?|generated|_build|compiled)(/|$)|\.(bundle|generated)\.", re.I)
+_BUILT: Final = re.compile(
+    r"(^|/)(dist|build|out|bundles?|generated|_build|compiled)(/|$)|\.(bundle|generated)\.", re.IGNORECASE
+)
 _OLD: Final = re.compile(
-    r"(^|/)(v\d+|legacy|compat|deprecated|vendor(ed)?|third_party|_vendor|_internal/packaging|old|extern(al)?)(/|$)",
+    r"(^|/)(legacy|compat|deprecated|vendor(ed)?|third_party|_vendor|_internal/packaging|old|extern(al)?)(/|$)",
     re.IGNORECASE,
 )
 _DECLARATION: Final = re.compile(r"\.(d\.[cm]?ts|pyi)$", re.IGNORECASE)
@@ -182,7 +184,13 @@ _PROSE_LANGUAGES: Final = frozenset({"markdown", "html", "text"})
 _INDEX_STEMS: Final = frozenset({"__init__", "index"})
 _ASKS: Final[tuple[tuple[re.Pattern[str], float, re.Pattern[str]], ...]] = (
     (_TEST, 0.25, re.compile(r"\b(tests?|testing|specs?|fixtures?|mock\w*|assert\w*)\b", re.IGNORECASE)),
-    (_EXAMPLE, 0.25, re.compile(r"\b(examples?|demos?|samples?|docs?|documentation|benchmarks?|scripts?|tutorials?)\b", re.I)),
+    (
+        _EXAMPLE,
+        0.25,
+        re.compile(
+            r"\b(examples?|demos?|samples?|docs?|documentation|benchmarks?|scripts?|tutorials?)\b", re.IGNORECASE
+        ),
+    ),
     (_BUILT, 0.25, re.compile(r"\b(dist|build|built|bundles?|generated)\b", re.IGNORECASE)),
 )
 _ASKS_OLD: Final = re.compile(r"\b(v\d+|legacy|compat\w*|deprecated|vendor\w*|old)\b", re.IGNORECASE)
@@ -194,9 +202,36 @@ _ASKS_PROSE: Final = re.compile(
 )
 
 
-def path_penalty(analysis: Analysis, path: str, language: str) -> float:
+_VERSION: Final = re.compile(r"(?:^|/)v(\d{1,3})(?=/)", re.IGNORECASE)
+_MIRRORED: Final = 2  # files of equal name, in a versioned folder and beside it, that make it a copy
+
+
+def old_folders(paths: Collection[str]) -> frozenset[str]:
+    """The `v3`-like folders that hold an old version: a higher number stands elsewhere (`v3` beside `v4`), or the
+    folder repeats file names of the one it lies in (`pkg/v1/main.py` beside `pkg/main.py`)."""
+    versions: dict[str, int] = {}
+    mirrored: dict[str, int] = defaultdict(int)
+    for path in set(paths):
+        match = _VERSION.search(path)
+        if match:
+            folder = path[: match.end()]
+            versions[folder] = int(match[1])
+            mirrored[folder] += (path[: match.start()] + path[match.end() :]).lstrip("/") in paths
+    newest = max(versions.values(), default=0)
+    return frozenset(
+        folder for folder, version in versions.items() if version < newest or mirrored[folder] >= _MIRRORED
+    )
+
+
+def _in_old_folder(path: str, old: frozenset[str]) -> bool:
+    match = _VERSION.search(path) if old else None
+    return _OLD.search(path) is not None or (match is not None and path[: match.end()] in old)
+
+
+def path_penalty(analysis: Analysis, path: str, language: str, old: frozenset[str] = frozenset()) -> float:
     """The factor of a file that is seldom the answer (tests, examples, built copies, declarations, prose, old
-    versions), 1.0 where the question names the thing."""
+    versions), 1.0 where the question names the thing. `old` are the `old_folders` around.
+    """
     text, factor = analysis.text, 1.0
     for pattern, penalty, asked in _ASKS:
         if pattern.search(path) and not asked.search(text):
@@ -207,7 +242,7 @@ def path_penalty(analysis: Analysis, path: str, language: str) -> float:
             factor *= 0.1
         if language in _PROSE_LANGUAGES and not _ASKS_PROSE.search(text):
             factor *= 0.1
-    if kind in {"phrase", "how", "symbol"} and _OLD.search(path) and not _ASKS_OLD.search(text):
+    if kind in {"phrase", "how", "symbol"} and _in_old_folder(path, old) and not _ASKS_OLD.search(text):
         factor *= 0.2
     if kind == "action" and file_stem(path) in _INDEX_STEMS:
         factor *= 0.1
@@ -271,7 +306,7 @@ def rank(analysis: Analysis, candidates: Sequence[Candidate], idf: Mapping[str, 
             values = [signal(one) for one in candidates]
             for index, value in enumerate(_normalised(values) if normalise else values):
                 scores[index] += weight * value
-    penalties = [_penalty(analysis, one) for one in candidates]
+    penalties = _penalties(analysis, candidates)
     scores = [score * penalty for score, penalty in zip(scores, penalties, strict=True)]
     if weights.coherence:
         files = _coherence(candidates, scores)
@@ -280,13 +315,15 @@ def rank(analysis: Analysis, candidates: Sequence[Candidate], idf: Mapping[str, 
     return _saturated(candidates, scores, weights.saturation)
 
 
-def _penalty(analysis: Analysis, candidate: Candidate) -> float:
-    """No penalty for what was asked for by its very name, unless it is one of several copies."""
-    entity = candidate.entity
-    factor = path_penalty(analysis, entity.path, entity.language)
-    if factor < 1.0 and exact_signal(analysis, entity) >= 1.0 and entity.language in {"markdown", "html", "css"}:
-        return max(factor, 0.9)
-    return factor
+def _penalties(analysis: Analysis, candidates: Sequence[Candidate]) -> list[float]:
+    """Each candidate's factor. What was asked for by its very name is held back only behind a better copy of it."""
+    old = old_folders({one.entity.path for one in candidates})
+    factors = [path_penalty(analysis, one.entity.path, one.entity.language, old) for one in candidates]
+    named = [index for index, one in enumerate(candidates) if exact_signal(analysis, one.entity) >= 1.0]
+    best = max((factors[index] for index in named), default=1.0)
+    for index in named:
+        factors[index] /= best
+    return factors
 
 
 def _saturated(candidates: Sequence[Candidate], scores: Sequence[float], decay: float) -> list[Candidate]:

@@ -17,7 +17,7 @@ STOP_WORDS: Final = frozenset(
     "may me might more most must my no not of off on once one only or other our out over own please same shall she "
     "should show so some such tell than that the their them then there these they this those through to too under "
     "up us use used uses using very via was we were what when where which while who whom whose why will with within "
-    "without would you your".split()  # noqa: SIM905 - a word list reads better as prose
+    "without would you your".split()
 )
 
 _MEMO_LIMIT: Final = 200_000

@@ -150,7 +150,12 @@ class BundledEmbedder:
         for token in ids(passage.body[:BODY_CHARACTERS], BODY_TOKENS):
             counts[token] = counts.get(token, 0) + 1
         weights = {token: _LOG[count] for token, count in counts.items()}
-        fields = (passage.signature, SIGNATURE), (passage.name, NAME), (passage.parent, PARENT), (tail(passage.path), PATH)
+        fields = (
+            (passage.signature, SIGNATURE),
+            (passage.name, NAME),
+            (passage.parent, PARENT),
+            (tail(passage.path), PATH),
+        )
         for text, (weight, limit) in fields:
             for token in ids(text, limit) if text else ():
                 weights[token] = weights.get(token, 0.0) + weight

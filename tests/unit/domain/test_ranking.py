@@ -73,7 +73,16 @@ def test_a_definition_of_the_asked_name_comes_before_what_mentions_it() -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["tests/test_a.py", "src/a.test.ts", "examples/a.py", "docs/a.py", "dist/a.js", "types/a.d.ts", "README.md", "vendor/a.py"],
+    [
+        "tests/test_a.py",
+        "src/a.test.ts",
+        "examples/a.py",
+        "docs/a.py",
+        "dist/a.js",
+        "types/a.d.ts",
+        "README.md",
+        "vendor/a.py",
+    ],
 )
 def test_files_that_are_seldom_the_answer_are_held_back(path: str) -> None:
     language = "markdown" if path.endswith(".md") else "python"
@@ -108,8 +117,13 @@ def test_a_second_source_of_one_file_counts_less_for_a_broad_question() -> None:
 
 
 def test_equal_scores_are_ordered_by_path_line_and_name_however_they_came() -> None:
-    twins = [_candidate(_entity(name, path, line=line)) for name, path, line in [("x", "b.py", 1), ("y", "a.py", 9), ("x", "a.py", 2)]]
-    orders = {tuple(_order("Return unrelated words", *[replace(one) for one in order])) for order in (twins, twins[::-1])}
+    twins = [
+        _candidate(_entity(name, path, line=line))
+        for name, path, line in [("x", "b.py", 1), ("y", "a.py", 9), ("x", "a.py", 2)]
+    ]
+    orders = {
+        tuple(_order("Return unrelated words", *[replace(one) for one in order])) for order in (twins, twins[::-1])
+    }
     assert orders == {("a.py:x", "a.py:y", "b.py:x")}
 
 

@@ -9,7 +9,9 @@ from braindex.domain.tokens import count_tokens
 
 
 def test_a_citation_has_the_form_that_editors_make_clickable() -> None:
-    assert citation("extract_entities", "code_indexer.py", 184, 0.352) == "`extract_entities` #code_indexer.py:184 (0.35)"
+    assert (
+        citation("extract_entities", "code_indexer.py", 184, 0.352) == "`extract_entities` #code_indexer.py:184 (0.35)"
+    )
 
 
 def test_a_citation_without_a_distance_has_no_brackets() -> None:

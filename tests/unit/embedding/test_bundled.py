@@ -25,7 +25,9 @@ def _passage(body: str, *, path: str = "", name: str = "", signature: str = "", 
 
 
 @pytest.mark.parametrize("golden", GOLDEN["passages"], ids=lambda one: one["name"])
-def test_a_passage_has_the_vector_that_the_reference_encoder_gives(embedder: BundledEmbedder, golden: dict[str, str]) -> None:
+def test_a_passage_has_the_vector_that_the_reference_encoder_gives(
+    embedder: BundledEmbedder, golden: dict[str, str]
+) -> None:
     path = "/".join(golden["path"].split("/")[-3:])
     [vector] = embedder.passages(
         [_passage(golden["body"], path=path, name=golden["name"], signature=golden["signature"])]
@@ -35,7 +37,9 @@ def test_a_passage_has_the_vector_that_the_reference_encoder_gives(embedder: Bun
 
 
 @pytest.mark.parametrize("golden", GOLDEN["questions"], ids=lambda one: one["text"][:20])
-def test_a_question_has_the_vector_that_the_reference_encoder_gives(embedder: BundledEmbedder, golden: dict[str, str]) -> None:
+def test_a_question_has_the_vector_that_the_reference_encoder_gives(
+    embedder: BundledEmbedder, golden: dict[str, str]
+) -> None:
     vector = embedder.question(golden["text"])
     assert vector is not None
     assert _floats(vector) == pytest.approx(_floats(base64.b64decode(golden["vector"])), abs=1e-5)
@@ -60,7 +64,9 @@ def test_only_the_last_three_parts_of_a_path_count(embedder: BundledEmbedder) ->
 def test_a_name_that_says_what_was_asked_is_nearer_than_one_that_does_not(embedder: BundledEmbedder) -> None:
     question = embedder.question("merge cookies")
     assert question is not None
-    right, wrong, unknown = embedder.name_similarities(question, [("merge_cookies", ""), ("open_socket", ""), ("☃", "")])
+    right, wrong, unknown = embedder.name_similarities(
+        question, [("merge_cookies", ""), ("open_socket", ""), ("☃", "")]
+    )
     assert right > wrong
     assert unknown == 0.0
 
