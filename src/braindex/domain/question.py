@@ -40,9 +40,9 @@ _VERBS: Final = frozenset(
     "lock log look loop make map mark match measure merge modify move negate normalize notify obtain open order output "
     "override pad parse pass patch perform persist pop populate prepare prepend pretty print process produce prompt "
     "provide publish pull push put query queue quote raise read rebuild receive record redirect reduce refresh "
-    "register release reload remove rename render repeat replace report request require reset resolve restore retrieve retry "
-    "return reverse rewrite roll rotate round run sanitize save scan schedule search select send serialize serve set "
-    "setup show shut shutdown skip sort specify split start stop store strip submit substitute subscribe swap switch "
+    "register release reload remove rename render repeat replace report request require reset resolve restore retrieve "
+    "retry return reverse rewrite roll rotate round run sanitize save scan schedule search select send serialize "
+    "serve set setup show shut shutdown skip sort specify split start stop store strip submit substitute subscribe swap switch "
     "sync synchronize take tell terminate test throw toggle track transfer transform translate traverse trigger trim "
     "truncate try turn unescape unpack unregister unwrap update upgrade upload use validate verify visit wait walk "
     "warn wrap write yield".split()
