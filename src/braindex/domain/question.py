@@ -30,22 +30,23 @@ _KIND_WORDS: Final = {
 # Verbs that docstrings begin with. Their -s form counts too.
 _VERBS: Final = frozenset(
     "accept access add adjust allow append apply assert assign attach attempt authenticate begin bind build cache "
-    "calculate call cancel cast check choose clean clear clone close coerce collect combine compare compile compute "
-    "configure connect construct consume contain convert copy count create deal declare decode decorate define delete "
-    "deserialize destroy detach detect determine disable discard dispatch display do draw drop dump echo emit enable "
-    "encode ensure enter enumerate escape evaluate exclude execute exit expand export extend extract fail fetch fill "
-    "filter finalize find finish fire flatten flush force format forward freeze generate get give grab group guess "
-    "handle hash hide hook ignore implement import include increment indicate infer inherit init initialize inject "
-    "insert inspect install instantiate invoke issue iterate join keep launch let limit link list listen load locate "
-    "lock log look loop make map mark match measure merge modify move negate normalize notify obtain open order output "
-    "override pad parse pass patch perform persist pop populate prepare prepend pretty print process produce prompt "
-    "provide publish pull push put query queue quote raise read rebuild receive record redirect reduce refresh "
-    "register release reload remove rename render repeat replace report request require reset resolve restore retrieve "
-    "retry return reverse rewrite roll rotate round run sanitize save scan schedule search select send serialize "
-    "serve set setup show shut shutdown skip sort specify split start stop store strip submit substitute subscribe swap switch "
-    "sync synchronize take tell terminate test throw toggle track transfer transform translate traverse trigger trim "
-    "truncate try turn unescape unpack unregister unwrap update upgrade upload use validate verify visit wait walk "
-    "warn wrap write yield".split()
+    "calculate call cancel cast check choose clean clear clone close coerce collect combine compare compile "
+    "compute configure connect construct consume contain convert copy count create deal declare decode decorate "
+    "define delete deserialize destroy detach detect determine disable discard dispatch display do draw drop dump "
+    "echo emit enable encode ensure enter enumerate escape evaluate exclude execute exit expand export extend "
+    "extract fail fetch fill filter finalize find finish fire flatten flush force format forward freeze generate "
+    "get give grab group guess handle hash hide hook ignore implement import include increment indicate infer "
+    "inherit init initialize inject insert inspect install instantiate invoke issue iterate join keep launch let "
+    "limit link list listen load locate lock log look loop make map mark match measure merge modify move negate "
+    "normalize notify obtain open order output override pad parse pass patch perform persist pop populate prepare "
+    "prepend pretty print process produce prompt provide publish pull push put query queue quote raise read "
+    "rebuild receive record redirect reduce refresh register release reload remove rename render repeat replace "
+    "report request require reset resolve restore retrieve retry return reverse rewrite roll rotate round run "
+    "sanitize save scan schedule search select send serialize serve set setup show shut shutdown skip sort "
+    "specify split start stop store strip submit substitute subscribe swap switch sync synchronize take tell "
+    "terminate test throw toggle track transfer transform translate traverse trigger trim truncate try turn "
+    "unescape unpack unregister unwrap update upgrade upload use validate verify visit wait walk warn wrap write "
+    "yield".split()
 )
 # "Represents a …", "The base class …": descriptions of classes, which the weights for actions would bury.
 _DESCRIPTION: Final = re.compile(
