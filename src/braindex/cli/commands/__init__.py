@@ -1,0 +1,15 @@
+"""The commands, in the order `--help` lists them. A new command is one file and one row."""
+
+from typing import Final
+
+from braindex.cli.commands import ask, entities, scan, serve, status, workspaces
+from braindex.cli.invocation import Command
+
+COMMANDS: Final[tuple[Command, ...]] = (
+    ask.COMMAND,
+    scan.COMMAND,
+    status.COMMAND,
+    entities.COMMAND,
+    workspaces.COMMAND,
+    serve.COMMAND,
+)

@@ -1,0 +1,101 @@
+"""`braindex ask`: a question, or one question a line."""
+
+import argparse
+import logging
+import sys
+from collections.abc import Iterator
+from typing import Final
+
+from braindex.cli.errors import DONE
+from braindex.cli.invocation import Command, Invocation, add_json_option, add_workspace_option
+from braindex.cli.layout import answer_lines
+from braindex.cli.output import json_line, line, note, style
+from braindex.cli.progress import scan_progress
+from braindex.domain.display import safe_line
+from braindex.domain.errors import BraindexError, UsageError
+from braindex.domain.results import Question, Workspace
+
+DEFAULT_LIMIT: Final = 8
+
+
+class OneWayToAsk(UsageError):
+    def __init__(self) -> None:
+        super().__init__("give one question as TEXT, or questions on standard input with --stdin")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("text", nargs="?", metavar="TEXT", help="the question")
+    parser.add_argument("--stdin", action="store_true", help="read one question a line, answer each on a line")
+    add_workspace_option(parser)
+    parser.add_argument("--limit", type=int, default=DEFAULT_LIMIT, metavar="N", help="sources at most, 1 to 50")
+    parser.add_argument("--path", metavar="P", help="only below this folder, file or glob")
+    parser.add_argument("--kind", metavar="K", help="only this kind of entity, such as function or heading")
+    parser.add_argument("--language", metavar="L", help="only this language, such as python or markdown")
+    parser.add_argument("--no-answer", action="store_true", help="print the sources alone; no engine is asked")
+    add_json_option(parser)
+
+
+def run(invocation: Invocation) -> int:
+    """Refreshes the workspace once, then answers."""
+    arguments = invocation.arguments
+    if (arguments.text is None) != arguments.stdin:
+        raise OneWayToAsk
+    workspace = invocation.workspace()
+    if not arguments.stdin:
+        _refresh(invocation, workspace)
+        _answer(invocation, workspace, arguments.text)
+        return DONE
+    _refresh(invocation, workspace)
+    for text in _lines():
+        _answer_or_error(invocation, workspace, text)
+    return DONE
+
+
+def _refresh(invocation: Invocation, workspace: Workspace) -> None:
+    """Takes in what changed on disk. Where that fails, what an earlier scan stored still answers."""
+    scans = invocation.app.scans
+    never = scans.status(workspace).state == "never"
+    label = "scanning" if never else "refreshing"
+    try:
+        with scan_progress(f"{label} {workspace.name}") as report:
+            scans.run(workspace, report)
+    except BraindexError as error:
+        if never:
+            raise
+        note(f"braindex: answering from the last scan, since refreshing failed: {safe_line(str(error))}")
+
+
+def _answer(invocation: Invocation, workspace: Workspace, text: str) -> None:
+    answer = invocation.app.asking.ask(workspace, _question(invocation.arguments, text))
+    if invocation.arguments.json:
+        json_line(answer.as_json())
+    else:
+        line("\n".join(answer_lines(answer, style(sys.stdout, invocation.environ))))
+
+
+def _answer_or_error(invocation: Invocation, workspace: Workspace, text: str) -> None:
+    """One output for each question, also for one that cannot be answered: scripts count on the pairing."""
+    try:
+        _answer(invocation, workspace, text)
+    except BraindexError as error:
+        if invocation.arguments.json:
+            json_line({"workspace_id": workspace.id, "query": text, "error": str(error)})
+        else:
+            line(f"braindex: {safe_line(str(error))}")
+
+
+def _question(arguments: argparse.Namespace, text: str) -> Question:
+    # Bytes of an argument that are no UTF-8 arrive as lone surrogates, which nothing further on can encode.
+    clean = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return Question(clean, arguments.limit, arguments.path, arguments.kind, arguments.language)
+
+
+def _lines() -> Iterator[str]:
+    """The questions, read one by one so that a dialogue works; a byte order mark is no part of the first."""
+    first = True
+    for text in iter(sys.stdin.readline, ""):
+        yield text.removeprefix("\ufeff" if first else "").rstrip("\r\n")
+        first = False
+
+
+COMMAND: Final = Command("ask", "ask a question about a workspace", add_arguments, run, logs_from=logging.WARNING)

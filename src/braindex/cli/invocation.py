@@ -1,0 +1,142 @@
+"""What a command is, and what it is given when it runs."""
+
+import argparse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from braindex.config import Settings
+from braindex.domain.errors import UsageError
+from braindex.domain.names import UnknownWorkspace
+from braindex.domain.results import Workspace
+from braindex.services.resolution import (
+    KnownWorkspaces,
+    Surroundings,
+    home_directory,
+    names_a_path,
+    resolve_for_command,
+)
+
+if TYPE_CHECKING:
+    from braindex.bootstrap import App
+
+
+class WorkspaceNamedTwice(UsageError):
+    def __init__(self) -> None:
+        super().__init__("give the workspace as PATH or with --workspace, not both")
+
+
+class Invocation:
+    """One run of a command: its arguments and surroundings, and the services, built when first needed."""
+
+    def __init__(
+        self,
+        arguments: argparse.Namespace,
+        settings: Settings,
+        environ: Mapping[str, str],
+        cwd: Path,
+        log_path: str = "",
+    ) -> None:
+        self.arguments = arguments
+        self.settings = settings
+        self.environ = environ
+        self.cwd = cwd
+        self.log_path = log_path
+
+    @cached_property
+    def app(self) -> "App":
+        from braindex.bootstrap import build_app  # noqa: PLC0415 - --help and the start of a server need none of it
+
+        return build_app(self.settings)
+
+    def close(self) -> None:
+        if "app" in self.__dict__:
+            self.app.close()
+
+    def workspace(self) -> Workspace:
+        """The workspace that PATH, `--workspace` or the surroundings name.
+
+        Raises:
+            UsageError: it is given twice.
+            BraindexError: none is named or found, or the folder cannot be one.
+        """
+        return self._resolved(self.app.workspaces)
+
+    def folder(self) -> Path:
+        """The folder of that workspace, found without registering it.
+
+        Raises:
+            As `workspace` does.
+        """
+        has_registry = (self.settings.brain_dir / "registry.db").exists()
+        workspaces = Unregistered(self.app.workspaces, has_registry=has_registry)
+        return Path(self._resolved(workspaces).path)
+
+    def _resolved(self, workspaces: KnownWorkspaces) -> Workspace:
+        path = getattr(self.arguments, "path_argument", None)
+        reference = self.arguments.workspace
+        if path and reference:
+            raise WorkspaceNamedTwice
+        named = (("BRAIN_WORKSPACE", self.settings.brain_workspace),)
+        around = Surroundings(self.cwd, home_directory(), named)
+        return resolve_for_command(around, workspaces, path=path, reference=reference)
+
+
+class Unregistered:
+    """Folders taken as they are, for a command that stores nothing; an id or a name needs the registry."""
+
+    def __init__(self, workspaces: KnownWorkspaces, *, has_registry: bool) -> None:
+        self._workspaces = workspaces
+        self._has_registry = has_registry
+
+    def checked_root(self, path: str | Path) -> Path:
+        return self._workspaces.checked_root(path)
+
+    def open(self, path: str | Path) -> Workspace:
+        root = self.checked_root(path)
+        return Workspace("", root.name, str(root))
+
+    def find(self, reference: str) -> Workspace:
+        """Only an existing registry is asked: opening it would create it."""
+        if not self._has_registry:
+            raise UnknownWorkspace(reference)
+        return self._workspaces.find(reference)
+
+    def resolve(self, reference: str) -> Workspace:
+        is_folder = names_a_path(reference) or Path(reference).is_dir()
+        return self.open(reference) if is_folder else self.find(reference)
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A row of the table of commands. `logs_from` is the level from which its run is logged."""
+
+    name: str
+    help: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[Invocation], int]
+    logs_from: int
+
+
+def add_workspace_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--workspace",
+        metavar="W",
+        help="the workspace: a path, an id or a name (default: the working directory's)",
+    )
+
+
+def add_workspace_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "path_argument",
+        nargs="?",
+        metavar="PATH",
+        help="the workspace's folder (default: the working directory's)",
+    )
+    add_workspace_option(parser)
+
+
+def add_json_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON")

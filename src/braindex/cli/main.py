@@ -1,0 +1,94 @@
+"""The entry point: reads arguments and settings, and runs one command inside the error boundary."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from braindex.cli import logs
+from braindex.cli.commands import COMMANDS
+from braindex.cli.errors import USAGE, guarded
+from braindex.cli.invocation import Command, Invocation
+from braindex.cli.output import line, note, prepare_streams
+from braindex.cli.version import installed_version
+from braindex.config import load_settings
+from braindex.domain.errors import BraindexError, UsageError
+
+
+class NoCommand(UsageError):
+    def __init__(self) -> None:
+        names = ", ".join(command.name for command in COMMANDS)
+        super().__init__(f"name a command: {names}; `braindex --help` explains them")
+
+
+class NoWorkingDirectory(BraindexError):
+    def __init__(self) -> None:
+        super().__init__("the working directory no longer exists; change to another folder")
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """Reports a wrong argument on one line, as every other error."""
+
+    def error(self, message: str) -> NoReturn:
+        note(f"braindex: {message}; see `{self.prog} --help`")
+        raise SystemExit(USAGE)
+
+
+class VersionAction(argparse.Action):
+    """Prints the version; reading it from the installation is left until it is asked for."""
+
+    def __call__(self, *_: Any) -> NoReturn:
+        line(f"braindex {installed_version()}")
+        raise SystemExit(0)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = OneLineParser(
+        prog="braindex",
+        description="One local memory of a codebase for every IDE agent: exact citations, offline.",
+    )
+    parser.add_argument("--version", action=VersionAction, nargs=0, help="print the version and leave")
+    rows = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=OneLineParser)
+    for command in COMMANDS:
+        row = rows.add_parser(command.name, help=command.help, description=command.help)
+        command.add_arguments(row)
+        row.set_defaults(command=command)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command line. Returns 0 done, 1 expected failure, 2 usage, 3 bug, 130 interrupted."""
+    prepare_streams()
+    try:
+        return guarded(lambda: _run(build_parser().parse_args(argv)))
+    except SystemExit as leaving:
+        # argparse's own way out, after --help, --version or a wrong argument.
+        return leaving.code if isinstance(leaving.code, int) else 0
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    command: Command | None = getattr(arguments, "command", None)
+    if command is None:
+        raise NoCommand
+    cwd = _working_directory()
+    settings = load_settings(os.environ, cwd)
+    log_path = logs.start(settings.brain_dir, command.logs_from)
+    logs.remove_old(settings.brain_dir)
+    invocation = Invocation(arguments, settings, os.environ, cwd, log_path)
+    try:
+        return command.run(invocation)
+    finally:
+        invocation.close()
+
+
+def _working_directory() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise NoWorkingDirectory from error
+
+
+if __name__ == "__main__":
+    sys.exit(main())

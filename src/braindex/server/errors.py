@@ -1,0 +1,73 @@
+"""The server's one error boundary: every failure of a tool call becomes a text the agent can act on."""
+
+import logging
+import time
+from typing import Any, Final
+
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.mcpserver.tools import Tool
+from pydantic import ValidationError
+
+from braindex.domain.display import safe, safe_line
+from braindex.domain.errors import BraindexError
+
+LOG: Final = logging.getLogger(__name__)
+
+
+class GuardedTool(Tool):
+    """A tool whose failures say what happened and the next safe step.
+
+    Expected failures keep their message, wrong arguments are named one by one, and anything else is reported
+    as a bug with the place of its traceback. `log_path` is where that is, or "" when there is no log file.
+    """
+
+    log_path: str = ""
+
+    async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:
+        """Runs the tool.
+
+        Raises:
+            ToolError: for every failure; its text goes to the agent as it is.
+            MCPError: where the protocol itself was misused.
+        """
+        self._refuse_unknown(arguments)
+        started = time.monotonic()
+        try:
+            return await super().run(arguments, context, convert_result=convert_result)
+        except UnexpectedToolError as error:
+            raise self._told(error) from error
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(_wrong_arguments(self.name, error.__cause__)) from error
+            raise
+        finally:
+            LOG.info("%s: %d ms", self.name, (time.monotonic() - started) * 1000)
+
+    def _refuse_unknown(self, arguments: dict[str, Any]) -> None:
+        """A misspelt argument that is silently ignored gives a wrong answer that looks right."""
+        known = self.parameters.get("properties", {})
+        unknown = [name for name in arguments if name not in known]
+        if unknown:
+            accepted = ", ".join(known) or "no arguments"
+            raise ToolError(f"{self.name} has no argument {_listed(unknown)}; it takes: {accepted}")
+
+    def _told(self, error: UnexpectedToolError) -> ToolError:
+        cause = error.__cause__
+        if isinstance(cause, BraindexError):
+            return ToolError(safe(str(cause)))
+        LOG.error("%s failed unexpectedly", self.name, exc_info=cause)
+        where = f" The traceback is in {self.log_path}." if self.log_path else ""
+        return ToolError(
+            f"this is a bug in braindex ({type(cause).__name__} in {self.name}).{where} "
+            "Nothing was lost, and scanning again will not help: go on without this call"
+        )
+
+
+def _wrong_arguments(tool: str, error: ValidationError) -> str:
+    problems = (f"`{'.'.join(map(str, one['loc']))}`: {one['msg'].lower()}" for one in error.errors())
+    return f"wrong arguments for {tool}: " + "; ".join(problems)
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"`{safe_line(name)[:60]}`" for name in names[:5])

@@ -1,0 +1,56 @@
+"""The end of a server process: within a second of its client's, whatever its threads are doing."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Final
+
+# A client waits two seconds before it kills; a user should not notice. The services' own stop takes 0.8 s at
+# most.
+STOP_SECONDS: Final = 0.85
+DEADLINE_SECONDS: Final = 0.95
+
+INTERRUPTED: Final = 130
+
+
+class Leaving:
+    """Ends the process. `stop` asks the services to stop; `leave` is `os._exit` outside of tests.
+
+    Interpreter shutdown is skipped on purpose: it waits for threads that wait for input, and what the
+    services store survives a kill at any moment.
+    """
+
+    def __init__(self, stop: Callable[[], None], leave: Callable[[int], object] = os._exit) -> None:
+        self._stop = stop
+        self._leave = leave
+        self._code = 0
+
+    def within_deadline(self, code: int) -> None:
+        """Leaves after the deadline at the latest, should the orderly way get stuck; the last code counts."""
+        self._code = code
+        timer = threading.Timer(DEADLINE_SECONDS, lambda: self._leave(self._code))
+        timer.daemon = True
+        timer.start()
+
+    def now(self, code: int) -> None:
+        """Stops the services within bounds and leaves."""
+        self.within_deadline(code)
+        stopping = threading.Thread(target=self._stop, name="braindex-stop", daemon=True)
+        stopping.start()
+        stopping.join(STOP_SECONDS)
+        self._leave(code)
+
+    def on_signals(self) -> None:
+        """Leaves on a request to terminate (code 0) and on an interrupt (130), also while input is being
+        read.
+        """
+
+        def leave(number: int, _frame: FrameType | None) -> None:
+            self.now(INTERRUPTED if number == signal.SIGINT else 0)
+
+        for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK"):
+            number = getattr(signal, name, None)  # SIGHUP is POSIX, SIGBREAK is Windows
+            if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, leave)

@@ -1,0 +1,131 @@
+"""The text of a tool's answer: what an agent reads when its client shows the text and not the structure."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from braindex.domain.citations import citation
+from braindex.domain.display import safe_line, safe_path
+from braindex.domain.identity import short_id
+from braindex.domain.results import Answer, ScanProgress, ScanStatus, ScanSummary, Skipped, Source, Workspace
+from braindex.domain.results import WorkspaceInfo as Known
+
+SKIPPED_SHOWN: Final = 10
+
+
+def workspace_line(workspace: Workspace) -> str:
+    return f"Workspace: {safe_line(workspace.name)} ({safe_path(workspace.path)})"
+
+
+def answer_text(answer: Answer, *, show_sources: bool) -> str:
+    """`Sources:`, one citation a line, a blank line, then the answer or the excerpts under the same names."""
+    if not answer.sources and answer.answer is None:
+        return _nothing_found(answer)
+    blocks = [_sources_block(answer.sources)] if show_sources and answer.sources else []
+    blocks.append(answer.answer if answer.answer is not None else _excerpts(answer.sources, named=show_sources))
+    blocks.append(_footer(answer))
+    return "\n\n".join(blocks)
+
+
+def scan_text(workspace: Workspace, summary: ScanSummary) -> str:
+    held = f"{summary.files} files, {summary.entities} entities"
+    changes = f"{summary.added} added, {summary.changed} changed, {summary.removed} removed"
+    lines = [
+        f"Scan complete: {held} ({changes}) in {summary.seconds:.1f} s.",
+        *(safe_line(note) for note in summary.notes),
+        *_skipped_lines(summary.skipped),
+        workspace_line(workspace),
+    ]
+    return "\n".join(lines)
+
+
+def running_text(workspace: Workspace, progress: ScanProgress) -> str:
+    return (
+        f"The scan is still running: {progress_text(progress)}. It goes on by itself: do not start it again. "
+        "scan_status says how far it is, and query_memory already answers from what is ready.\n"
+        f"{workspace_line(workspace)}"
+    )
+
+
+def progress_text(progress: ScanProgress) -> str:
+    if not progress.files_total:
+        return progress.phase
+    done = f"{progress.files_done} of {progress.files_total} files"
+    return f"{progress.phase}, {done}, {progress.entities} entities"
+
+
+def status_text(status: ScanStatus) -> str:
+    lines = [workspace_line(status.workspace), f"State: {_state(status)}"]
+    lines.append(f"Indexed: {status.files} files, {status.entities} entities; brief: none")
+    if status.last_scan:
+        lines.append(f"Last scan: {status.last_scan}")
+    if status.last_error:
+        lines.append(f"Last error: {safe_line(status.last_error)}")
+    if status.known_parent:
+        lines.append(f"Part of the known workspace {safe_path(status.known_parent.path)}")
+    return "\n".join([*lines, *_skipped_lines(status.skipped)])
+
+
+def workspaces_text(known: Iterable[Known]) -> str:
+    lines = [_known_line(one) for one in known]
+    return "\n".join(lines) or "No workspace is known yet. scan_workspace, given a path, makes one."
+
+
+def _sources_block(sources: Iterable[Source]) -> str:
+    return "\n".join(["Sources:", *(_cited(one) for one in sources)])
+
+
+def _cited(source: Source) -> str:
+    stale = " [stale: changed since it was indexed]" if source.stale else ""
+    return citation(source.name, source.path, source.line, source.distance) + stale
+
+
+def _excerpts(sources: Iterable[Source], *, named: bool) -> str:
+    """Each excerpt under its source's name, or under its whole citation where no block above gives it."""
+    return "\n\n".join(_excerpt(one, f"`{safe_line(one.name)}`" if named else _cited(one)) for one in sources)
+
+
+def _excerpt(source: Source, heading: str) -> str:
+    """The heading, the signature and the lines below it; the description where there is no more than that."""
+    body = source.excerpt.strip("\n") or source.doc
+    shown = "" if body.startswith(source.signature) else source.signature
+    return "\n".join(part for part in (heading, shown, body) if part)
+
+
+def _footer(answer: Answer) -> str:
+    parts = [workspace_line(answer.workspace)]
+    if answer.engine != "none":
+        parts.append(f"Engine: {answer.engine}")
+    if answer.coverage:
+        parts.append(answer.coverage)
+    return "\n".join(parts)
+
+
+def _nothing_found(answer: Answer) -> str:
+    again = answer.coverage or "scanning again will not help"
+    return f"Nothing found: {answer.reason}; {again}.\n{workspace_line(answer.workspace)}"
+
+
+def _state(status: ScanStatus) -> str:
+    known = {"never": "never scanned (query_memory or scan_workspace starts the first scan)"}
+    if status.progress is not None:
+        return f"{status.state}: {progress_text(status.progress)}"
+    partial = "" if status.complete or status.state == "never" else ", the index is partial"
+    return known.get(status.state, status.state) + partial
+
+
+def _skipped_lines(skipped: tuple[Skipped, ...]) -> list[str]:
+    if not skipped:
+        return []
+    shown = [f"- {safe_path(one.path)}: {safe_line(one.reason)}" for one in skipped[:SKIPPED_SHOWN]]
+    more = len(skipped) - len(shown)
+    return [f"Skipped: {len(skipped)}", *shown, *([f"- and {more} more"] if more else [])]
+
+
+def _known_line(known: Known) -> str:
+    one = known.workspace
+    scanned = f"last scan {known.last_scan}" if known.last_scan else "never scanned"
+    gone = "" if known.exists else " [folder is missing]"
+    return (
+        f"{short_id(one.id)} {safe_line(one.name)} {safe_path(one.path)}{gone}: "
+        f"{known.files} files, {known.entities} entities, {scanned}"
+    )

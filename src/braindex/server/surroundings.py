@@ -1,0 +1,76 @@
+"""What tools share: the services, and how a call's workspace is found, the client's roots included."""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from mcp.server.mcpserver import Context, ListRoots
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types import ListRootsRequest, ListRootsResult
+from pydantic import ValidationError
+
+from braindex.bootstrap import App
+from braindex.domain.results import Workspace
+from braindex.server.threads import in_thread
+from braindex.services.resolution import Surroundings, needs_roots, path_of_uri, resolve_for_tool
+
+LOG: Final = logging.getLogger(__name__)
+
+# A client that declared roots but does not answer must not hold up the call for good.
+ROOTS_TIMEOUT_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """The state injected into every tool. `around` is without roots: those belong to a client, not to the
+    server.
+    """
+
+    app: App
+    around: Surroundings
+
+    def workspace(self, argument: str | None, roots: ListRootsResult | None) -> Workspace:
+        """The workspace a call means. Blocks.
+
+        Raises:
+            BraindexError: none is named, found or allowed.
+        """
+        return resolve_for_tool(argument, self.around.with_roots(_folders(roots)), self.app.workspaces)
+
+    async def client_roots(self, ctx: Context[Any, Any], workspace: str | None) -> ListRootsResult | ListRoots | None:
+        """The client's roots, asked for only where they could matter and the client has them.
+
+        Up to protocol 2025-11-25 the server asks by itself, where a client's failure to answer counts as no
+        roots; from 2026-07-28 on the request travels in the call's own result, which the returned marker
+        stands for.
+        """
+        capabilities = ctx.client_capabilities
+        if capabilities is None or capabilities.roots is None:
+            return None
+        workspaces = self.app.workspaces
+        if not await in_thread(lambda: needs_roots(workspace, self.around, workspaces)):
+            return None
+        return await _asked(ctx) if ctx.session.can_send_request else ListRoots()
+
+
+async def _asked(ctx: Context[Any, Any]) -> ListRootsResult | None:
+    try:
+        listed: ListRootsResult = await ctx.session.send_request(
+            ListRootsRequest(),
+            ListRootsResult,
+            request_read_timeout_seconds=ROOTS_TIMEOUT_SECONDS,
+            metadata=ServerMessageMetadata(related_request_id=ctx.request_id),
+        )
+    except (MCPError, ValidationError):
+        LOG.warning("the client declares roots but did not list them", exc_info=LOG.isEnabledFor(logging.DEBUG))
+        return None
+    return listed
+
+
+def _folders(roots: ListRootsResult | None) -> list[Path]:
+    """The client's roots that are folders of this machine."""
+    listed = roots.roots if roots is not None else []
+    found = (path_of_uri(str(root.uri)) for root in listed)
+    return [path for path in found if path is not None]

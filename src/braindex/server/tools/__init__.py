@@ -1,0 +1,16 @@
+"""The tools, in the order clients list them. A new tool is one file and one row."""
+
+from collections.abc import Callable
+from typing import Final
+
+from braindex.server.errors import GuardedTool
+from braindex.server.surroundings import ToolContext
+from braindex.server.tools import list_workspaces, query_memory, scan_status, scan_workspace
+
+# Each builds its tool from the injected state and the path of the log ("" without one).
+TOOLS: Final[tuple[Callable[[ToolContext, str], GuardedTool], ...]] = (
+    query_memory.build,
+    scan_workspace.build,
+    scan_status.build,
+    list_workspaces.build,
+)

@@ -1,0 +1,72 @@
+"""`query_memory`: ask the memory of a workspace."""
+
+from typing import Annotated, Any, Final
+
+from mcp.server.mcpserver import Resolve
+from mcp_types import CallToolResult, ListRootsResult, ToolAnnotations
+from pydantic import Field
+
+from braindex.domain.results import Answer, Question
+from braindex.server.definitions import ECHO_CHARACTERS, WorkspaceArgument, define, result
+from braindex.server.errors import GuardedTool
+from braindex.server.render import answer_text
+from braindex.server.surroundings import ToolContext
+from braindex.server.threads import in_thread
+
+DESCRIPTION: Final = (
+    "Ask the memory of this codebase before searching or reading files. Answers where things are defined, "
+    "how they work and what belongs together, with citations exact to the line (#path:line). "
+    "Changes on disk are taken in first; an unscanned workspace is scanned on the way."
+)
+OUTPUT: Final[dict[str, dict[str, Any]]] = {
+    "workspace_id": {"type": "string"},
+    "query": {"type": "string"},
+    "engine": {"type": "string"},
+    "reason": {"type": "string"},
+    "answer": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+    "sources": {"type": "array", "items": {"type": "object"}},
+}
+
+
+def build(context: ToolContext, log_path: str) -> GuardedTool:
+    async def query_memory(
+        *,
+        query: Annotated[str, Field(description="A question in plain words, or a name to find")],
+        workspace: WorkspaceArgument = None,
+        limit: Annotated[int, Field(ge=1, le=50, description="Sources at most")] = 8,
+        use_cloud: Annotated[  # noqa: ARG001 - there is no engine yet that could be chosen
+            bool | None,
+            Field(description="Who writes the answer: true cloud, false local; default: by the question"),
+        ] = None,
+        show_sources: Annotated[bool, Field(description="false: leave out the list of sources")] = True,
+        path: Annotated[str | None, Field(description="Folder, file or glob below the root, e.g. src/**/*.py")] = None,
+        kind: Annotated[str | None, Field(description="function, method, class, heading, rule, …")] = None,
+        language: Annotated[str | None, Field(description="python, typescript, markdown, …")] = None,
+        roots: Annotated[ListRootsResult | None, Resolve(context.client_roots)],
+    ) -> CallToolResult:
+        question = Question(query, limit, path or None, kind or None, language or None)
+
+        def ask() -> Answer:
+            return context.app.asking.ask(context.workspace(workspace, roots), question)
+
+        answer = await in_thread(ask)
+        return result(answer_text(answer, show_sources=show_sources), _structured(answer, show_sources=show_sources))
+
+    return define(
+        query_memory,
+        title="Ask the codebase memory",
+        description=DESCRIPTION,
+        annotations=ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False),
+        output=OUTPUT,
+        log_path=log_path,
+    )
+
+
+def _structured(answer: Answer, *, show_sources: bool) -> dict[str, Any]:
+    """The answer's JSON. Sources that an engine's answer already cites may be left out; without one they are
+    it.
+    """
+    found = answer.as_json()
+    if len(answer.query) > ECHO_CHARACTERS:
+        found["query"] = answer.query[:ECHO_CHARACTERS] + "…"
+    return found if show_sources or answer.answer is None else {**found, "sources": []}

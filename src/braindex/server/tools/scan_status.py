@@ -1,0 +1,51 @@
+"""`scan_status`: what a workspace holds and how far a scan is."""
+
+from typing import Annotated, Any, Final
+
+from mcp.server.mcpserver import Resolve
+from mcp_types import CallToolResult, ListRootsResult, ToolAnnotations
+
+from braindex.domain.results import ScanStatus
+from braindex.server.definitions import LISTED_AT_MOST, WorkspaceArgument, define, result
+from braindex.server.errors import GuardedTool
+from braindex.server.render import status_text
+from braindex.server.surroundings import ToolContext
+from braindex.server.threads import in_thread
+
+DESCRIPTION: Final = (
+    "How far a scan is and what the workspace holds: phase, files done and total, entities, files skipped "
+    "and why, the last scan and error."
+)
+OUTPUT: Final[dict[str, dict[str, Any]]] = {
+    "workspace_id": {"type": "string"},
+    "path": {"type": "string"},
+    "state": {"type": "string"},
+    "files": {"type": "integer"},
+    "entities": {"type": "integer"},
+    "complete": {"type": "boolean"},
+}
+
+
+def build(context: ToolContext, log_path: str) -> GuardedTool:
+    async def scan_status(
+        *,
+        workspace: WorkspaceArgument = None,
+        roots: Annotated[ListRootsResult | None, Resolve(context.client_roots)],
+    ) -> CallToolResult:
+        status = await in_thread(lambda: context.app.scans.status(context.workspace(workspace, roots)))
+        return result(status_text(status), _structured(status))
+
+    return define(
+        scan_status,
+        title="Scan status",
+        description=DESCRIPTION,
+        annotations=ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False),
+        output=OUTPUT,
+        log_path=log_path,
+    )
+
+
+def _structured(status: ScanStatus) -> dict[str, Any]:
+    found = status.as_json()
+    skipped = found["skipped"]
+    return {**found, "skipped": skipped[:LISTED_AT_MOST], "skipped_count": len(skipped)}

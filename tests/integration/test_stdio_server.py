@@ -1,0 +1,330 @@
+"""The MCP server as an IDE starts it: a real process, spoken to through its standard streams."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from filelock import FileLock
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp_types import CallToolResult, TextContent
+
+SOURCE = Path(__file__).resolve().parents[2] / "src"
+HUNG = 60  # seconds after which a child counts as hung; nothing is expected to come near it
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+
+
+class Box:
+    """A home directory, a data folder and a project of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home = folder / "home"
+        self.brain = folder / "brain"
+        self.project = self.home / "shop"
+        self.project.mkdir(parents=True)
+        (self.project / "package.json").write_text("{}")
+        (self.project / "корзина.py").write_text(
+            'def total_price(items: list[float]) -> float:\n    """Считает сумму: 合計 🌍."""\n    return sum(items)\n',
+            encoding="utf-8",
+        )
+
+    def environment(self, **more: str) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT", "TEMP") if name in os.environ}
+        home = str(self.home)
+        own = {"HOME": home, "USERPROFILE": home, "BRAIN_DIR": str(self.brain), "PYTHONPATH": str(SOURCE)}
+        return {**kept, **own, **more}
+
+    def parameters(self, *arguments: str) -> StdioServerParameters:
+        return StdioServerParameters(
+            command=sys.executable,
+            args=["-m", "braindex", "serve", *arguments],
+            env=self.environment(),
+            cwd=self.project,
+        )
+
+    def lock(self) -> FileLock:
+        """The writer's lock of the project's workspace: while it is held, a scan waits and never ends."""
+        done = subprocess.run(
+            [sys.executable, "-m", "braindex", "status", "--json"],
+            cwd=self.project,
+            env=self.environment(),
+            capture_output=True,
+            timeout=HUNG,
+            check=True,
+        )
+        folder = self.brain / "workspaces" / json.loads(done.stdout)["workspace_id"]
+        folder.mkdir(parents=True, exist_ok=True)
+        return FileLock(folder / "write.lock")
+
+
+class Raw:
+    """A server spoken to in frames, without the SDK's client."""
+
+    def __init__(self, box: Box, *arguments: str, python: tuple[str, ...] = (), **environment: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, *python, "-m", "braindex", "serve", *arguments],
+            cwd=box.project,
+            env=box.environment(**environment),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def send(self, *frames: dict[str, Any]) -> None:
+        assert self.process.stdin is not None
+        for frame in frames:
+            self.process.stdin.write(json.dumps(frame).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def read(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line.endswith(b"}\n"), line
+        frame = json.loads(line)
+        assert isinstance(frame, dict)
+        return frame
+
+    def call(self, number: int, tool: str, **arguments: Any) -> None:
+        params = {"name": tool, "arguments": arguments, "_meta": {"progressToken": number}}
+        self.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
+
+    def start(self) -> None:
+        self.send(INITIALIZE)
+        assert self.read()["result"]["serverInfo"]["name"] == "braindex"
+        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+
+    def close_input(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+
+    def rest(self) -> tuple[bytes, bytes]:
+        """What is left of both streams, when the process has ended."""
+        assert self.process.stdout is not None
+        assert self.process.stderr is not None
+        self.process.wait(HUNG)
+        return self.process.stdout.read(), self.process.stderr.read()
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Box:
+    return Box(tmp_path)
+
+
+@pytest.fixture
+def serve(box: Box) -> Iterator[Any]:
+    servers: list[Raw] = []
+
+    def start(*arguments: str, **more: Any) -> Raw:
+        servers.append(Raw(box, *arguments, **more))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.process.kill()
+        server.process.wait()
+        for stream in (server.process.stdin, server.process.stdout, server.process.stderr):
+            if stream is not None and not stream.closed:
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def text_of(result: CallToolResult) -> str:
+    (only,) = result.content
+    assert isinstance(only, TextContent)
+    return only.text
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_client_scans_with_progress_asks_and_reads_the_status(box, mode):
+    seen: list[float] = []
+
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        seen.append(progress)
+
+    async with Client(stdio_client(box.parameters()), mode=mode) as client:
+        names = {tool.name for tool in (await client.list_tools()).tools}
+        assert {"query_memory", "scan_workspace", "scan_status", "list_workspaces"} <= names
+        scanned = await client.call_tool("scan_workspace", {}, progress_callback=on_progress)
+        assert not scanned.is_error, text_of(scanned)
+        assert (scanned.structured_content or {})["state"] == "complete"
+        assert (scanned.structured_content or {})["files"] == 2
+        assert seen == sorted(seen)
+        assert seen
+        question = "где считается сумма 合計 🌍?"
+        answer = await client.call_tool("query_memory", {"query": question})
+        assert (answer.structured_content or {})["query"] == question
+        first = (answer.structured_content or {})["sources"][0]
+        assert (first["name"], first["path"], first["line"]) == ("total_price", "корзина.py", 1)
+        assert "`total_price` #корзина.py:1" in text_of(answer)
+        assert "合計 🌍" in text_of(answer)
+        status = await client.call_tool("scan_status", {})
+        assert (status.structured_content or {})["state"] == "complete"
+        listed = await client.call_tool("list_workspaces", {})
+        assert str(box.project) in text_of(listed)
+        wrong = await client.call_tool("query_memory", {"query": "q", "workspace": "/etc"})
+        assert wrong.is_error
+        assert "refused" in text_of(wrong)
+
+
+@pytest.mark.anyio
+async def test_the_first_question_of_a_workspace_needs_no_scan_before_it(box):
+    async with Client(stdio_client(box.parameters())) as client:
+        answer = await client.call_tool("query_memory", {"query": "total_price", "limit": 1})
+        (only,) = (answer.structured_content or {})["sources"]
+        assert only["name"] == "total_price"
+
+
+@pytest.mark.anyio
+async def test_the_flag_names_the_workspace_of_calls_without_one(box, tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "notes.md").write_text("# Harvest\n\nWhen the apples are ripe.\n")
+    async with Client(stdio_client(box.parameters("--workspace", str(other)))) as client:
+        status = await client.call_tool("scan_status", {})
+        assert (status.structured_content or {})["path"] == str(other)
+
+
+def test_every_frame_is_json_that_ends_in_a_line_feed_alone(serve):
+    server = serve()
+    server.start()
+    server.call(2, "query_memory", query="где 合計 🌍?")
+    frame = server.read()
+    while frame.get("id") != 2:
+        frame = server.read()
+    assert frame["result"]["structuredContent"]["query"] == "где 合計 🌍?"
+    server.close_input()
+    out, err = server.rest()
+    assert out == b""
+    assert server.process.returncode == 0, err
+
+
+def test_initialize_and_the_list_of_tools_come_before_any_heavy_import(serve):
+    server = serve(python=("-X", "importtime"))
+    server.start()
+    server.send({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})
+    assert len(server.read()["result"]["tools"]) >= 4
+    server.close_input()
+    _, err = server.rest()
+    imported = {line.rpartition("|")[2].strip() for line in err.decode().splitlines() if "import time:" in line}
+    assert "mcp.server.mcpserver" in imported
+    assert not {"numpy", "chromadb", "tree_sitter"} & imported
+
+
+def test_what_a_library_prints_on_import_stays_off_the_wire(serve, box, tmp_path):
+    noisy = tmp_path / "noisy"
+    noisy.mkdir()
+    (noisy / "sitecustomize.py").write_text(
+        "import os, sys\n"
+        "class Noise:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name in ('mcp', 'numpy', 'tree_sitter', 'braindex.bootstrap'):\n"
+        "            print('hello from', name)\n"
+        "            os.write(1, b'and from C\\n')\n"
+        "sys.meta_path.insert(0, Noise())\n"
+    )
+    server = serve(PYTHONPATH=os.pathsep.join((str(noisy), str(SOURCE))))
+    server.start()
+    server.call(2, "query_memory", query="total_price")
+    while server.read().get("id") != 2:
+        pass
+    server.close_input()
+    out, err = server.rest()
+    assert out == b""
+    for name in (b"mcp", b"numpy", b"tree_sitter", b"braindex.bootstrap"):
+        assert b"hello from " + name in err
+
+
+def test_the_end_of_input_ends_the_process_while_a_scan_runs(serve, box):
+    with box.lock():
+        server = serve()
+        server.start()
+        server.call(2, "scan_workspace", wait_seconds=50)
+        assert server.read()["method"] == "notifications/progress"
+        server.close_input()
+        server.rest()
+        assert server.process.returncode == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_signal_ends_the_process_while_a_scan_runs_and_input_is_open(serve, box, number, code):
+    with box.lock():
+        server = serve()
+        server.start()
+        server.call(2, "scan_workspace", wait_seconds=50)
+        assert server.read()["method"] == "notifications/progress"
+        server.process.send_signal(number)
+        server.rest()
+        assert server.process.returncode == code
+
+
+def test_a_client_that_only_closes_its_reading_end_is_gone_too(serve):
+    server = serve()
+    server.start()
+    server.process.stdout.close()
+    server.send({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})
+    assert server.process.wait(HUNG) == 0
+
+
+def test_a_question_is_answered_while_a_scan_waits(serve, box):
+    first = serve()
+    first.start()
+    first.call(2, "query_memory", query="total_price")
+    while first.read().get("id") != 2:
+        pass
+    with box.lock():
+        first.call(3, "scan_workspace", wait_seconds=50)
+        first.call(4, "query_memory", query="total_price")
+        frame = first.read()
+        while "id" not in frame:
+            frame = first.read()
+        assert frame["id"] == 4
+        assert frame["result"]["structuredContent"]["sources"]
+
+
+def test_a_request_that_is_no_json_does_not_end_the_server(serve):
+    server = serve()
+    server.start()
+    server.process.stdin.write(b"this is no frame\n\n\xff\xfe\n")
+    server.send({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})
+    frame = server.read()
+    while frame.get("id") != 2:
+        frame = server.read()
+    assert frame["result"]["tools"]
+
+
+def test_the_log_holds_no_question(serve, box):
+    server = serve()
+    server.start()
+    server.call(2, "query_memory", query="unmistakable_words_of_a_question")
+    while server.read().get("id") != 2:
+        pass
+    server.call(3, "query_memory", query="unmistakable_words_of_a_question", limit=0)
+    assert server.read()["result"]["isError"]
+    server.close_input()
+    server.rest()
+    logged = "".join(path.read_text(encoding="utf-8") for path in box.brain.glob("server-*.log*"))
+    assert "query_memory" in logged
+    assert "unmistakable" not in logged

@@ -1,0 +1,51 @@
+from braindex.domain.results import ScanProgress, ScanStatus, Skipped, Workspace, WorkspaceInfo
+from braindex.server.render import status_text, workspaces_text
+
+WORKSPACE = Workspace("0123456789ab", "shop", "/code/shop")
+
+
+def test_a_workspace_that_was_never_scanned_says_what_starts_its_first_scan():
+    text = status_text(ScanStatus(WORKSPACE, "never", 0, 0, complete=False))
+    assert "never scanned (query_memory or scan_workspace starts the first scan)" in text
+    assert "partial" not in text
+
+
+def test_a_partial_index_is_called_partial():
+    assert "interrupted, the index is partial" in status_text(
+        ScanStatus(WORKSPACE, "interrupted", 4, 9, complete=False)
+    )
+
+
+def test_a_running_scan_says_how_far_it_is():
+    progress = ScanProgress("parsing", 3, 8, 40)
+    text = status_text(ScanStatus(WORKSPACE, "running", 4, 9, complete=False, progress=progress))
+    assert "running: parsing, 3 of 8 files, 40 entities" in text
+
+
+def test_the_last_error_the_parent_and_the_skipped_files_are_shown():
+    parent = Workspace("p", "mono", "/code")
+    skipped = tuple(Skipped(f"a{number}.bin", "binary\nfile") for number in range(12))
+    status = ScanStatus(
+        WORKSPACE,
+        "failed",
+        4,
+        9,
+        complete=True,
+        skipped=skipped,
+        last_scan="2026-01-01T00:00:00+00:00",
+        last_error="disk\nfull",
+        known_parent=parent,
+    )
+    text = status_text(status)
+    assert "Last error: disk full" in text
+    assert "Part of the known workspace /code" in text
+    assert "Skipped: 12" in text
+    assert "- a0.bin: binary file" in text
+    assert "- and 2 more" in text
+
+
+def test_a_listed_workspace_whose_folder_is_gone_says_so():
+    known = WorkspaceInfo(WORKSPACE, 4, 9, None, exists=False)
+    assert workspaces_text([known]) == (
+        "01234567 shop /code/shop [folder is missing]: 4 files, 9 entities, never scanned"
+    )

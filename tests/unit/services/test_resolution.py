@@ -1,0 +1,292 @@
+"""Which workspace a call means, decided over a real registry and real folders."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from braindex.domain.errors import BraindexError
+from braindex.domain.names import UnknownWorkspace
+from braindex.services.resolution import (
+    NamedWorkspaceUnusable,
+    NoWorkspace,
+    PathRefused,
+    SeveralRoots,
+    Surroundings,
+    looks_like_project,
+    needs_roots,
+    path_of_uri,
+    resolve_for_command,
+    resolve_for_tool,
+)
+from braindex.services.roots import FolderRefused, NotAFolder, PathMissing
+from braindex.services.workspaces import Workspaces
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("USERPROFILE", str(folder))
+    return folder
+
+
+@pytest.fixture
+def workspaces(tmp_path: Path) -> Workspaces:
+    return Workspaces(tmp_path / "brain")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Callable[..., Path]:
+    """Makes a folder below the test's own, with markers in it."""
+
+    def make(path: str, *markers: str) -> Path:
+        made = tmp_path / path
+        made.mkdir(parents=True, exist_ok=True)
+        for marker in markers:
+            (made / marker).mkdir() if marker.startswith(".") else (made / marker).write_text("")
+        return made
+
+    return make
+
+
+def around(cwd: Path, home: Path, *, roots: tuple[Path, ...] = (), **told: str) -> Surroundings:
+    names = {"flag": "--workspace", "variable": "BRAIN_WORKSPACE", "claude": "CLAUDE_PROJECT_DIR"}
+    return Surroundings(cwd, home, tuple((said_in, told.get(name, "")) for name, said_in in names.items()), roots)
+
+
+def test_the_order_is_argument_flag_environment_roots_working_directory(workspaces, folder, home):
+    made = {name: folder(f"home/{name}", ".git") for name in ("arg", "flag", "variable", "claude", "root", "cwd")}
+
+    def meant(argument: str = "", **kept: str) -> str:
+        roots = (made["root"],) if "roots" in kept else ()
+        told = {key: str(made[key]) for key in ("flag", "variable", "claude") if key in kept}
+        return resolve_for_tool(argument, around(made["cwd"], home, roots=roots, **told), workspaces).name
+
+    assert meant(str(made["arg"]), flag="", variable="", claude="", roots="") == "arg"
+    assert meant(flag="", variable="", claude="", roots="") == "flag"
+    assert meant(variable="", claude="", roots="") == "variable"
+    assert meant(claude="", roots="") == "claude"
+    assert meant(roots="") == "root"
+    assert meant() == "cwd"
+
+
+def test_a_known_workspace_is_found_by_id_short_id_name_and_path(workspaces, folder, home):
+    known = workspaces.open(folder("far/away"))
+    here = around(folder("home/cwd"), home)
+    for reference in (known.id, known.id[:8], "away", known.path, f"file://{known.path}"):
+        assert resolve_for_tool(reference, here, workspaces) == known
+
+
+def test_an_unknown_name_is_an_error_and_never_a_folder(workspaces, folder, home):
+    cwd = folder("home/cwd", ".git")
+    folder("home/cwd/src")
+    with pytest.raises(UnknownWorkspace):
+        resolve_for_tool("src", around(cwd, home), workspaces)
+
+
+def test_a_relative_path_starts_at_the_workspace_the_client_has_open(workspaces, folder, home):
+    root = folder("repo")
+    part = folder("repo/packages/a")
+    here = around(folder("home/cwd"), home, roots=(root,))
+    assert resolve_for_tool("./packages/a", here, workspaces).path == str(part)
+    assert resolve_for_tool(".", here, workspaces).path == str(root)
+
+
+def test_a_folder_in_a_root_of_the_client_is_allowed(workspaces, folder, home):
+    inner = folder("repo/inner")
+    assert resolve_for_tool(str(inner), around(home, home, roots=(folder("repo"),)), workspaces).path == str(inner)
+
+
+def test_a_project_below_the_home_or_the_working_directory_is_allowed(workspaces, folder, home):
+    own = folder("home/code/own", "package.json")
+    other = folder("mount/other", ".git")
+    here = around(folder("mount"), home)
+    assert resolve_for_tool(str(own), here, workspaces).path == str(own)
+    assert resolve_for_tool(str(other), here, workspaces).path == str(other)
+
+
+def test_a_plain_folder_of_the_home_directory_is_refused(workspaces, folder, home):
+    secrets = folder("home/.ssh")
+    with pytest.raises(PathRefused, match="braindex scan"):
+        resolve_for_tool(str(secrets), around(folder("home/cwd", ".git"), home), workspaces)
+
+
+def test_a_marker_in_the_home_directory_vouches_for_nothing_below_it(workspaces, folder, home):
+    folder("home", ".git")
+    downloads = folder("home/Downloads")
+    with pytest.raises(PathRefused):
+        resolve_for_tool(str(downloads), around(home, home), workspaces)
+    with pytest.raises(NoWorkspace):
+        resolve_for_tool("", around(downloads, home), workspaces)
+
+
+@pytest.mark.parametrize("path", ["/etc", "/etc/ssl", "..", "../..", "src/../..", "/tmp/../etc"])
+def test_paths_out_of_everything_are_refused(workspaces, folder, home, path):
+    if not Path("/etc").is_dir() and path.startswith("/"):
+        pytest.skip("no /etc on this platform")
+    here = around(folder("home/cwd", ".git"), home)
+    with pytest.raises(PathRefused):
+        resolve_for_tool(path, here, workspaces)
+
+
+def test_a_working_directory_that_holds_the_home_vouches_for_nothing(workspaces, folder, home, tmp_path):
+    checkout = folder("etckeeper", ".git")
+    for cwd in (Path(tmp_path.anchor), tmp_path):
+        with pytest.raises(PathRefused):
+            resolve_for_tool(str(checkout), around(cwd, home), workspaces)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_a_link_that_leaves_a_root_is_refused_even_to_a_project(workspaces, folder, home):
+    root = folder("home/repo", ".git")
+    secret = folder("home/secret", ".git")
+    (root / "docs").symlink_to(secret)
+    for here in (around(home, home, roots=(root,)), around(root, home)):
+        with pytest.raises(PathRefused, match="link"):
+            resolve_for_tool(str(root / "docs"), here, workspaces)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_a_root_that_is_itself_reached_through_a_link_is_no_way_out(workspaces, folder, home, tmp_path):
+    real = folder("disk/repo")
+    inner = folder("disk/repo/inner")
+    (tmp_path / "link").symlink_to(real)
+    here = around(home, home, roots=(tmp_path / "link",))
+    assert resolve_for_tool(str(tmp_path / "link" / "inner"), here, workspaces).path == str(inner)
+    assert resolve_for_tool("", here, workspaces).path == str(real)
+
+
+def test_the_home_directory_and_the_root_are_never_a_workspace(workspaces, home):
+    root = Path(home.anchor)
+    for here in (around(home, home), around(root, home), around(root, home, roots=(home,))):
+        with pytest.raises(FolderRefused):
+            resolve_for_tool("", here, workspaces)
+    for path in (str(home), str(root)):
+        with pytest.raises(FolderRefused):
+            resolve_for_tool(path, around(root, home, roots=(home,)), workspaces)
+        with pytest.raises(FolderRefused):
+            resolve_for_command(around(root, home), workspaces, path=path)
+
+
+def test_a_missing_folder_and_a_file_have_their_own_errors(workspaces, folder, home):
+    root = folder("repo", "pyproject.toml")
+    here = around(home, home, roots=(root,))
+    with pytest.raises(PathMissing):
+        resolve_for_tool(str(root / "gone"), here, workspaces)
+    with pytest.raises(NotAFolder):
+        resolve_for_tool(str(root / "pyproject.toml"), here, workspaces)
+
+
+def test_of_several_roots_the_innermost_that_holds_the_working_directory_is_meant(workspaces, folder, home):
+    outer, inner, other = folder("repo"), folder("repo/app"), folder("other")
+    here = around(folder("repo/app/src"), home, roots=(outer, inner, other))
+    assert resolve_for_tool("", here, workspaces).path == str(inner)
+
+
+def test_several_roots_without_a_hint_are_listed(workspaces, folder, home):
+    with pytest.raises(SeveralRoots) as caught:
+        resolve_for_tool("", around(home, home, roots=(folder("one"), folder("two"))), workspaces)
+    assert "one" in str(caught.value)
+    assert "two" in str(caught.value)
+
+
+def test_the_working_directory_of_a_project_below_home_means_the_project(workspaces, folder, home):
+    project = folder("home/code/app", "go.mod")
+    assert resolve_for_tool("", around(folder("home/code/app/cmd/x"), home), workspaces).path == str(project)
+
+
+def test_a_marker_above_a_folder_outside_of_home_is_not_trusted(workspaces, folder, home):
+    planted = folder("shared", ".git")
+    inner = folder("shared/plain")
+    with pytest.raises(NoWorkspace):
+        resolve_for_tool("", around(inner, home), workspaces)
+    assert resolve_for_tool("", around(planted, home), workspaces).path == str(planted)
+
+
+def test_a_known_workspace_around_the_working_directory_is_meant_wherever_it_is(workspaces, folder, home):
+    known = workspaces.open(folder("mount/plain"))
+    assert resolve_for_tool("", around(folder("mount/plain/deep/er"), home), workspaces) == known
+
+
+def test_a_nameless_folder_without_markers_is_an_error_that_says_what_to_do(workspaces, folder, home):
+    with pytest.raises(NoWorkspace, match="Name the workspace"):
+        resolve_for_tool(None, around(folder("plain"), home), workspaces)
+
+
+def test_a_variable_that_names_nothing_is_an_error_with_its_name(workspaces, folder, home):
+    here = around(folder("home/cwd", ".git"), home, variable="/no/such/folder")
+    with pytest.raises(NamedWorkspaceUnusable, match=r"BRAIN_WORKSPACE: .*does not exist"):
+        resolve_for_tool("", here, workspaces)
+
+
+def test_a_relative_flag_starts_at_the_working_directory(workspaces, folder, home):
+    app = folder("plain/app")
+    assert resolve_for_tool("", around(folder("plain"), home, flag="./app"), workspaces).path == str(app)
+
+
+def test_roots_are_needed_only_where_they_could_change_the_decision(workspaces, folder, home):
+    known = workspaces.open(folder("known"))
+    cwd = folder("home/cwd", ".git")
+    untold, told = around(cwd, home), around(cwd, home, flag="known")
+    assert needs_roots(None, untold, workspaces)
+    assert needs_roots(str(folder("new")), untold, workspaces)
+    assert needs_roots("./part", untold, workspaces)
+    assert not needs_roots("", told, workspaces)
+    assert not needs_roots("known", untold, workspaces)
+    assert not needs_roots(known.path, untold, workspaces)
+
+
+def test_on_the_command_line_any_explicit_folder_will_do(workspaces, folder, home, monkeypatch):
+    plain = folder("plain")
+    here = around(folder("elsewhere"), home)
+    assert resolve_for_command(here, workspaces, path=str(plain)).path == str(plain)
+    monkeypatch.chdir(plain.parent)
+    assert resolve_for_command(here, workspaces, path="plain").path == str(plain)
+    assert resolve_for_command(here, workspaces, path="plain/../plain").path == str(plain)
+
+
+def test_on_the_command_line_a_folder_goes_before_a_name_and_a_name_still_works(workspaces, folder, home, monkeypatch):
+    named = workspaces.open(folder("far/api"))
+    here = around(folder("plain"), home)
+    assert resolve_for_command(here, workspaces, path="api") == named
+    assert resolve_for_command(here, workspaces, reference=named.id[:8]) == named
+    local = folder("plain/api")
+    monkeypatch.chdir(local.parent)
+    assert resolve_for_command(here, workspaces, path="api").path == str(local)
+
+
+def test_on_the_command_line_a_wrong_name_is_an_error(workspaces, folder, home):
+    with pytest.raises(BraindexError, match="nowhere"):
+        resolve_for_command(around(folder("plain"), home), workspaces, path="nowhere")
+
+
+@pytest.mark.parametrize("marker", [".git", ".memignore", "Cargo.toml", "app.sln", ".vscode", "package.json"])
+def test_version_control_a_manifest_or_an_ide_folder_makes_a_project(folder, marker):
+    assert looks_like_project(folder("here", marker))
+
+
+def test_a_folder_of_documents_is_no_project(folder, tmp_path):
+    assert not looks_like_project(folder("documents", "letter.txt"))
+    assert not looks_like_project(tmp_path / "missing")
+
+
+@pytest.mark.parametrize(
+    ("uri", "path"),
+    [
+        ("file:///home/u/app", "/home/u/app"),
+        ("file:///home/u/Ativa%C3%A7%C3%A3o%20b", "/home/u/Ativação b"),
+        ("file://localhost/srv/app", "/srv/app"),
+        ("file:///c%3A/Users/u/app", "c:/Users/u/app"),
+        ("file:///C:/Users/u/app", "C:/Users/u/app"),
+    ],
+)
+def test_a_file_uri_is_read_as_the_path_it_means(uri, path):
+    assert path_of_uri(uri) == Path(path)
+
+
+@pytest.mark.parametrize("uri", ["https://example.com/app", "file://server/share", "vscode-remote://ssh/app"])
+def test_a_uri_of_another_scheme_or_machine_is_no_path(uri):
+    assert path_of_uri(uri) is None
