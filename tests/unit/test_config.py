@@ -23,7 +23,12 @@ def test_a_flag_wins_over_the_environment_and_that_over_the_users_file(tmp_path:
 
 
 def test_every_mistake_is_named_at_once(tmp_path: Path) -> None:
-    environ = {"BRAIN_DIR": str(tmp_path), "MAX_FILE_BYTES": "-1", "ENABLE_LEXICAL_RERANK": "perhaps", "QUERY_DISTANCE_THRESHOLD": "nan"}
+    environ = {
+        "BRAIN_DIR": str(tmp_path),
+        "MAX_FILE_BYTES": "-1",
+        "ENABLE_LEXICAL_RERANK": "perhaps",
+        "QUERY_DISTANCE_THRESHOLD": "nan",
+    }
     with pytest.raises(InvalidSettings) as caught:
         load_settings(environ, tmp_path)
     for name in ("MAX_FILE_BYTES", "ENABLE_LEXICAL_RERANK", "QUERY_DISTANCE_THRESHOLD"):
@@ -36,7 +41,11 @@ def test_an_empty_value_counts_as_not_set(tmp_path: Path) -> None:
 
 def test_a_folders_own_env_may_move_the_data_folder_inside_itself_only(tmp_path: Path) -> None:
     home = {"HOME": str(tmp_path / "home")}
-    for value, expected in [(".brain", tmp_path / ".brain"), ("../elsewhere", tmp_path / "home/.brain"), ("/etc", tmp_path / "home/.brain")]:
+    for value, expected in [
+        (".brain", tmp_path / ".brain"),
+        ("../elsewhere", tmp_path / "home/.brain"),
+        ("/etc", tmp_path / "home/.brain"),
+    ]:
         (tmp_path / ".env").write_text(f"BRAIN_DIR={value}\n")
         assert load_settings(home, tmp_path).brain_dir == expected
 

@@ -8,6 +8,7 @@ from braindex.domain.words import terms
 
 GAP: Final = "…"
 LONGEST_LINE: Final = 160  # characters; a longer line is data, or cut
+MOST_LINES: Final = 200  # of an entity are looked at: a question's answer seldom stands deeper, and lines cost time
 _FIRST_LINES: Final = 3  # the opening lines of a body say what the rest does
 
 
@@ -17,11 +18,11 @@ def excerpt(lines: Sequence[str], wanted: Collection[str], budget: int) -> str:
     `lines` are an entity's own lines without its signature, `wanted` the question's index terms, `budget` the most
     tokens to spend. A text that fits is shown whole.
     """
-    shown = _dedented([_cut(line) for line in lines])
+    shown = _dedented([_cut(line) for line in lines[:MOST_LINES]])
     while shown and not shown[-1].strip():
         shown.pop()
     whole = "\n".join(shown)
-    if count_tokens(whole) <= budget:
+    if count_tokens(whole) <= budget and len(lines) <= MOST_LINES:
         return whole
     return _joined(shown, _chosen(shown, frozenset(wanted), budget))
 

@@ -1,7 +1,7 @@
 """What the services need from the adapters, as Protocols. `bootstrap` alone knows who fulfils them."""
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -67,7 +67,13 @@ class DenseIndex(Protocol):
         ...
 
     def blend(self, question: Vector, rows: Sequence[tuple[int, float]], weight: float) -> Vector:
-        """Relevance feedback: normalise(question + weight * normalise(sum of row vectors * their weights))"""
+        """Relevance feedback: normalise(question + weight × normalise(sum of row vectors × their weights))."""
+        ...
+
+    def sync(self, *, wait_seconds: float = 0.0, stop: Callable[[], bool] = ...) -> int:
+        """Takes in the vector changes that wait in the source's outbox; returns how many. What is left, the next
+        call takes in. Raises a BraindexError when the index on disk is busy or cannot be written: nothing is lost.
+        """
         ...
 
 

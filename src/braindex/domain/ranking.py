@@ -46,6 +46,9 @@ WEIGHTS: Final[Mapping[QuestionType, Weights]] = {
     "web": Weights(0.7, 0.3, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.3, 0.0, 1.0),
 }
 
+# A value or a run of statements is seldom the answer to a sentence, and there are many of them.
+FRAGMENTS: Final[Mapping[str, float]] = {"code-block": 0.7, "variable": 0.7, "constant": 0.7, "property": 0.7}
+
 COHERENCE_POOL: Final = 60  # of the best so far …
 COHERENCE_PER_FILE: Final = 3  # … at most three a file speak for it
 _LONGEST: Final = 200  # lines beyond which a longer entity says no more
@@ -65,6 +68,7 @@ class Candidate:
     feedback: float = 0.0
     soft_name: float = 0.0
     soft_path: float = 0.0
+    exact: float = 0.0
     score: float = 0.0
 
 
@@ -124,12 +128,13 @@ def exact_match(asked: str, entity: CodeEntity) -> float:
     if not asked:
         return 0.0
     bare = asked.removesuffix("()")
-    forms = _spellings(entity)
-    if asked in forms or bare in forms:
-        return 1.0
     low = bare.lower()
-    if any(form.lower() == low for form in forms):
-        return 0.6
+    if low.endswith(entity.name.lower()) or asked.endswith(entity.name):  # every spelling ends in the bare name
+        forms = _spellings(entity)
+        if asked in forms or bare in forms:
+            return 1.0
+        if any(form.lower() == low for form in forms):
+            return 0.6
     if entity.kind == "rule" and low in [part.strip().lower() for part in entity.name.split(",")]:
         return 0.9
     return 0.0
@@ -271,7 +276,7 @@ def _signals(analysis: Analysis, idf: Mapping[str, float]) -> list[tuple[str, Si
         ("length", lambda one: length_signal(one.entity), False),
         ("callable", lambda one: float(one.entity.kind in CALLABLE_KINDS), False),
         ("type", lambda one: float(one.entity.kind in TYPE_KINDS), False),
-        ("exact", lambda one: exact_signal(analysis, one.entity), False),
+        ("exact", lambda one: one.exact, False),
         ("identifier", lambda one: identifier_signal(analysis, one.entity), False),
     ]
 
@@ -299,6 +304,8 @@ def _place(candidate: Candidate, score: float) -> tuple[float, str, int, str]:
 def rank(analysis: Analysis, candidates: Sequence[Candidate], idf: Mapping[str, float]) -> list[Candidate]:
     """All candidates, best first, with their final score. `idf` weighs the question's terms."""
     weights = WEIGHTS[analysis.type]
+    for one in candidates:
+        one.exact = exact_signal(analysis, one.entity)
     scores = [0.0] * len(candidates)
     for name, signal, normalise in _signals(analysis, idf):
         weight: float = getattr(weights, name)
@@ -318,8 +325,12 @@ def rank(analysis: Analysis, candidates: Sequence[Candidate], idf: Mapping[str, 
 def _penalties(analysis: Analysis, candidates: Sequence[Candidate]) -> list[float]:
     """Each candidate's factor. What was asked for by its very name is held back only behind a better copy of it."""
     old = old_folders({one.entity.path for one in candidates})
-    factors = [path_penalty(analysis, one.entity.path, one.entity.language, old) for one in candidates]
-    named = [index for index, one in enumerate(candidates) if exact_signal(analysis, one.entity) >= 1.0]
+    files = {(one.entity.path, one.entity.language) for one in candidates}
+    of_file = {file: path_penalty(analysis, *file, old) for file in files}
+    factors = [
+        of_file[one.entity.path, one.entity.language] * FRAGMENTS.get(one.entity.kind, 1.0) for one in candidates
+    ]
+    named = [index for index, one in enumerate(candidates) if one.exact >= 1.0]
     best = max((factors[index] for index in named), default=1.0)
     for index in named:
         factors[index] /= best

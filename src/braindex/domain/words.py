@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from itertools import chain
 from typing import Final
 
 # An identifier or a run of letters and digits, underscores included.
@@ -100,11 +101,7 @@ _MEMO: Final = _TermMemo()
 
 def terms(text: str) -> list[str]:
     """Index terms of a text: the stems of its sub-words, and each compound identifier whole (getUser → getuser)."""
-    found: list[str] = []
-    memo = _MEMO
-    for token in TOKEN.findall(text):
-        found.extend(memo[token])
-    return found
+    return list(chain.from_iterable(map(_MEMO.__getitem__, TOKEN.findall(text))))
 
 
 def content_words(words: Iterable[str]) -> list[str]:

@@ -8,9 +8,11 @@ of the table. The weights are those the table was measured with (docs/retrieval.
 
 import math
 import threading
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from importlib import resources
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -24,6 +26,7 @@ Floats = npt.NDArray[np.float32]
 BODY_CHARACTERS: Final = 2000
 BODY_TOKENS: Final = 256
 QUESTION_TOKENS: Final = 64
+WORD_TOKENS: Final = 8  # pieces of one word of a question
 # (weight, most tokens) of each field beside the body.
 SIGNATURE: Final = (1.0, 64)
 NAME: Final = (1.5, 16)
@@ -35,12 +38,15 @@ _MEMO_LIMIT: Final = 200_000
 _TINY: Final = 1e-9
 
 
-class _Pieces:
-    """Words to token ids by a vocabulary: whole words first, else the longest pieces (`##` marks an inner one)."""
+class _Pieces(dict[str, tuple[int, ...]]):
+    """Token ids by token, from a vocabulary: whole words first, else the longest pieces (`##` marks an inner one).
+
+    A dict that fills itself, so that the loop over a text's tokens runs in C; bounded, and safe to race.
+    """
 
     def __init__(self, vocabulary: dict[str, int]) -> None:
+        super().__init__()
         self._vocabulary = vocabulary
-        self._tokens: dict[str, tuple[int, ...]] = {}
 
     def _word(self, word: str) -> tuple[int, ...]:
         whole = self._vocabulary.get(word)
@@ -60,30 +66,29 @@ class _Pieces:
                 start += 1
         return tuple(ids)
 
-    def _token(self, token: str) -> tuple[int, ...]:
+    def __missing__(self, token: str) -> tuple[int, ...]:
         ids = tuple(one for word in SUBWORD.findall(token) for one in self._word(word.lower()))
-        if len(self._tokens) < _MEMO_LIMIT:
-            self._tokens[token] = ids
+        if len(self) < _MEMO_LIMIT:
+            self[token] = ids
         return ids
 
     def ids(self, text: str, limit: int) -> list[int]:
         """Token ids in order, ended by the word that reaches `limit`."""
-        out: list[int] = []
-        known = self._tokens
-        for token in TOKEN.findall(text):
-            ids = known.get(token)
-            if ids is None:
-                ids = self._token(token)
-            if len(out) + len(ids) >= limit:
-                return self._last(out, token, limit)
-            out.extend(ids)
-        return out
+        tokens = TOKEN.findall(text)
+        every = list(chain.from_iterable(map(self.__getitem__, tokens)))
+        return every if len(every) < limit else self._ended(tokens, limit)
 
-    def _last(self, out: list[int], token: str, limit: int) -> list[int]:
-        for word in SUBWORD.findall(token):
-            out.extend(self._word(word.lower()))
-            if len(out) >= limit:
-                break
+    def _ended(self, tokens: Iterable[str], limit: int) -> list[int]:
+        out: list[int] = []
+        for token in tokens:
+            ids = self[token]
+            if len(out) + len(ids) < limit:
+                out.extend(ids)
+                continue
+            for word in SUBWORD.findall(token):
+                out.extend(self._word(word.lower()))
+                if len(out) >= limit:
+                    return out
         return out
 
 
@@ -126,6 +131,7 @@ class BundledEmbedder:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loaded: _Table | None = None
+        self._last_path: tuple[str, list[int]] = ("", [])
 
     @property
     def _table(self) -> _Table:
@@ -143,26 +149,32 @@ class BundledEmbedder:
         vectors = _unit(sums)
         return [vectors[row].tobytes() if one else None for row, one in enumerate(known)]
 
-    @staticmethod
-    def _add(table: _Table, passage: Passage, total: Any) -> bool:
+    def _add(self, table: _Table, passage: Passage, total: Any) -> bool:
         ids = table.pieces.ids
-        counts: dict[int, int] = {}
-        for token in ids(passage.body[:BODY_CHARACTERS], BODY_TOKENS):
-            counts[token] = counts.get(token, 0) + 1
+        counts = Counter(ids(passage.body[:BODY_CHARACTERS], BODY_TOKENS))
         weights = {token: _LOG[count] for token, count in counts.items()}
         fields = (
-            (passage.signature, SIGNATURE),
-            (passage.name, NAME),
-            (passage.parent, PARENT),
-            (tail(passage.path), PATH),
+            (ids(passage.signature, SIGNATURE[1]), SIGNATURE[0]),
+            (ids(passage.name, NAME[1]), NAME[0]),
+            (ids(passage.parent, PARENT[1]) if passage.parent else (), PARENT[0]),
+            (self._path_ids(table, passage.path), PATH[0]),
         )
-        for text, (weight, limit) in fields:
-            for token in ids(text, limit) if text else ():
-                weights[token] = weights.get(token, 0.0) + weight
+        known = weights.get
+        for tokens, weight in fields:
+            for token in tokens:
+                weights[token] = known(token, 0.0) + weight
         if weights:
             rows = np.fromiter(weights, np.int64, len(weights))
             np.dot(np.fromiter(weights.values(), np.float32, len(weights)), table.documents[rows], out=total)
         return bool(weights)
+
+    def _path_ids(self, table: _Table, path: str) -> list[int]:
+        """Token ids of a path's tail; the passages of one file come one after the other."""
+        last, ids = self._last_path
+        if path != last:
+            ids = table.pieces.ids(tail(path), PATH[1])
+            self._last_path = (path, ids)
+        return ids
 
     def question(self, text: str) -> Vector | None:
         """The question's vector over its first 64 tokens, or None when it has no word the model knows."""
@@ -176,12 +188,12 @@ class BundledEmbedder:
     def name_similarities(self, question: Vector, names: Sequence[tuple[str, str]]) -> list[float]:
         """Cosine of the question with name + 0.5 × parent alone; 0.0 where a name has no known token."""
         table = self._table
-        sums = np.zeros((len(names), self.dimension), np.float32)
-        for row, (name, parent) in enumerate(names):
-            for text, weight in ((name, 1.0), (parent, 0.5)):
-                ids = table.pieces.ids(text, NAME[1]) if text else []
-                if ids:
-                    sums[row] += np.float32(weight) * table.documents[ids].sum(axis=0)
+        bags = [
+            (table.pieces.ids(name, NAME[1]), table.pieces.ids(parent, PARENT[1]) if parent else [])
+            for name, parent in names
+        ]
+        weights = [[1.0] * len(own) + [PARENT[0]] * len(above) for own, above in bags]
+        sums = _sums(table.documents, [[*own, *above] for own, above in bags], weights)
         cosines = _unit(sums) @ np.frombuffer(question, np.float32)
         return [float(one) for one in cosines]
 
@@ -200,11 +212,23 @@ class BundledEmbedder:
         cosines = np.maximum(words @ table.directions[tokens].T, np.float32(0))
         return [_best(cosines, [column[token] for token in bag]) for bag in bags]
 
-    def _word_directions(self, words: Iterable[str]) -> Floats:
+    def _word_directions(self, words: Sequence[str]) -> Floats:
         table = self._table
-        sums = [table.documents[ids].sum(axis=0) if (ids := table.pieces.ids(word, 8)) else None for word in words]
-        zero = np.zeros(self.dimension, np.float32)
-        return _unit(np.array([zero if one is None else one for one in sums], np.float32).reshape(-1, self.dimension))
+        bags = [table.pieces.ids(word, WORD_TOKENS) for word in words]
+        return _unit(_sums(table.documents, bags, [[1.0] * len(bag) for bag in bags]))
+
+
+def _sums(rows: Floats, bags: Sequence[Sequence[int]], weights: Sequence[Sequence[float]]) -> Floats:
+    """For each bag of row numbers, the weighted sum of its rows; zeros for an empty bag. One gather for all."""
+    sums = np.zeros((len(bags), rows.shape[1]), np.float32)
+    filled = [index for index, bag in enumerate(bags) if bag]
+    if filled:
+        sizes = [len(bags[index]) for index in filled]
+        starts = np.cumsum([0, *sizes[:-1]])
+        flat = np.fromiter(chain.from_iterable(bags), np.int64, sum(sizes))
+        scale = np.fromiter(chain.from_iterable(weights), np.float32, sum(sizes))
+        sums[filled] = np.add.reduceat(rows[flat] * scale[:, None], starts, axis=0)
+    return sums
 
 
 def _best(cosines: Floats, columns: list[int]) -> list[float]:

@@ -1,0 +1,156 @@
+"""What a parser does not name still answers questions: the file itself, and runs of code outside any definition."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from braindex.domain.entities import CodeEntity
+
+LONGEST_BLOCK: Final = 50  # lines; a longer run is cut, so that a citation still points at something
+_SHORTEST_BLOCK: Final = 2  # lines of substance; a lone statement is found through its file
+_HEADER_LINES: Final = 60
+_NAME_LENGTH: Final = 60
+_NAMED: Final = 40  # top-level names that a file's passage lists
+
+_IMPORT: Final = re.compile(
+    r"^\s*(import\b|from\s+\S+\s+import\b|export\s+(\*|\{[^}]*\})\s+from\b|#\s*include\b|use\s+[\w:\\]+"
+    r"|@import\b|(const|let|var)\s+[\w{},\s$]+=\s*require\()"
+)
+_QUOTED_DOC: Final = re.compile(r"\A\s*[rRuUbB]{0,2}(\"\"\"|''')(?P<text>.*?)\1", re.DOTALL)
+_BLOCK_COMMENT: Final = re.compile(r"\A\s*(/\*+!?(?P<c>.*?)\*+/|<!--(?P<m>.*?)-->)", re.DOTALL)
+_LINE_COMMENT: Final = re.compile(r"^\s*(#+(?!!)|//+|;+|--)\s?(?P<text>.*)$")
+_LEADING: Final = re.compile(
+    r"\A(\ufeff|#![^\n]*\n|<!doctype[^>]*>|['\"]use (strict|client|server)['\"];?|\s)+", re.IGNORECASE
+)
+_STAR: Final = re.compile(r"^\s*\*+ ?", re.MULTILINE)
+_NOISE: Final = re.compile(r"^[\W_]*$")
+_NOTICE: Final = re.compile(r"copyright|licen[cs]ed? under|SPDX-License|all rights reserved", re.IGNORECASE)
+
+
+def leading_comment(text: str) -> str:
+    """The first comment, docstring or heading of a file, cleaned; "" when it opens with something else.
+
+    A licence notice says nothing about the file and is passed over.
+    """
+    for _ in range(4):
+        text = text[match.end() :] if (match := _LEADING.match(text)) else text
+        found, rest = _one_comment(text)
+        if not found or not _NOTICE.search(found):
+            return found
+        text = rest
+    return ""
+
+
+def _one_comment(text: str) -> tuple[str, str]:
+    match = _QUOTED_DOC.match(text)
+    if match:
+        return match["text"].strip(), text[match.end() :]
+    match = _BLOCK_COMMENT.match(text)
+    if match:
+        return _STAR.sub("", match["c"] or match["m"] or "").strip(), text[match.end() :]
+    kept: list[str] = []
+    used = 0
+    for line in text.splitlines(keepends=True)[:_HEADER_LINES]:
+        comment = _LINE_COMMENT.match(line.rstrip("\r\n"))
+        if comment is None:
+            break
+        kept.append(comment["text"])
+        used += len(line)
+    return "\n".join(kept).strip(), text[used:]
+
+
+def imports(lines: Sequence[str]) -> list[str]:
+    """The import lines of a file, as written, at most the first hundred."""
+    return [line.strip() for line in lines if _IMPORT.match(line)][:100]
+
+
+def file_entity(
+    path: str, language: str, lines: Sequence[str], entities: Sequence[CodeEntity], size: int
+) -> CodeEntity:
+    """The entity of the file itself. It is cited by its header: up to the line before its first definition."""
+    name = path.rsplit("/", 1)[-1]
+    last = len(lines) or 1
+    first_definition = min((one.line for one in entities), default=last + 1)
+    end = max(1, min(last, first_definition - 1)) if entities else last
+    return CodeEntity(
+        path=path, kind="file", name=name, qualified_name=path, parent="", language=language, line=1, end_line=end,
+        signature=path, docstring=leading_comment("\n".join(lines[:_HEADER_LINES])), start=0, end=size,
+    )  # fmt: skip
+
+
+def file_body(lines: Sequence[str], entities: Sequence[CodeEntity], docstring: str) -> str:
+    """What the file is known by: its leading comment, its top-level names, its imports; without names, its text."""
+    if not entities:
+        return "\n".join(lines)
+    names = [one.name for one in entities if not one.parent][:_NAMED]
+    return "\n".join([docstring, " ".join(names), *imports(lines)])
+
+
+def _described_lines(lines: Sequence[str]) -> int:
+    """How many lines at the top are the file's own description, which its `file` entity carries."""
+    head = "\n".join(lines[:_HEADER_LINES])
+    match = _LEADING.match(head)
+    start = match.end() if match else 0
+    doc = _QUOTED_DOC.match(head[start:])
+    return head[: start + doc.end()].count("\n") + 1 if doc else 0
+
+
+def _covered(entities: Sequence[CodeEntity], count: int) -> bytearray:
+    covered = bytearray(count + 2)
+    for one in entities:
+        if not one.parent:
+            length = min(one.end_line, count) - one.line + 1
+            covered[one.line : one.line + length] = b"\x01" * length
+    return covered
+
+
+def _runs(lines: Sequence[str], covered: bytearray) -> list[tuple[int, int]]:
+    """Line ranges (from 1, inclusive) without definitions, trimmed of blank ends, cut at 50 lines."""
+    runs: list[tuple[int, int]] = []
+    start = 0
+    for number in range(1, len(lines) + 2):
+        inside = number <= len(lines) and not covered[number]
+        if inside and not start:
+            start = number
+        if start and (not inside or number - start >= LONGEST_BLOCK):
+            runs.append((start, number - 1))
+            start = number if inside else 0
+    return runs
+
+
+def _trimmed(lines: Sequence[str], start: int, end: int) -> tuple[int, int]:
+    while start <= end and _NOISE.match(lines[start - 1]):
+        start += 1
+    while end >= start and not lines[end - 1].strip():
+        end -= 1
+    return start, end
+
+
+def _substance(line: str) -> bool:
+    return not (_NOISE.match(line) or _IMPORT.match(line) or _LINE_COMMENT.match(line))
+
+
+def code_blocks(path: str, language: str, lines: Sequence[str], entities: Sequence[CodeEntity]) -> list[CodeEntity]:
+    """Runs of code outside any definition, at most 50 lines each, named by their first line of substance."""
+    offsets = [0]
+    for line in lines:
+        offsets.append(offsets[-1] + len(line.encode("utf-8", "replace")) + 1)
+    seen: dict[str, int] = {}
+    blocks: list[CodeEntity] = []
+    covered = _covered(entities, len(lines))
+    described = _described_lines(lines)
+    covered[1 : described + 1] = b"\x01" * described
+    for first, last in _runs(lines, covered):
+        start, end = _trimmed(lines, first, last)
+        solid = [line for line in lines[start - 1 : end] if _substance(line)]
+        if len(solid) < _SHORTEST_BLOCK:
+            continue
+        name = solid[0].strip()[:_NAME_LENGTH]
+        ordinal = seen[name] = seen.get(name, -1) + 1
+        blocks.append(
+            CodeEntity(
+                path=path, kind="code-block", name=name, qualified_name=name, parent="", language=language, line=start,
+                end_line=end, signature=name, ordinal=ordinal, start=offsets[start - 1], end=offsets[end],
+            )
+        )  # fmt: skip
+    return blocks

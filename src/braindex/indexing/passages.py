@@ -1,0 +1,122 @@
+"""Entities to passages: what of a file is embedded and indexed, under which id."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from braindex.domain.entities import CALLABLE_KINDS, CodeEntity
+from braindex.domain.identity import entity_id
+from braindex.domain.ports import Passage
+from braindex.domain.units import Terms
+from braindex.domain.words import terms
+from braindex.indexing.blocks import code_blocks, file_body, file_entity
+from braindex.indexing.extract import extract_entities, language_of
+
+INDEXED_CHARACTERS: Final = 8000  # of a body; what comes later repeats the words of what came before
+_DOC_CHARACTERS: Final = 4000
+_BLOCK_LANGUAGES: Final = frozenset({"python", "javascript", "jsx", "typescript", "tsx"})
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """An entity with its id, its passage and the digest of all that its terms and vector are made of."""
+
+    id: str
+    entity: CodeEntity
+    passage: Passage
+    digest: bytes
+
+
+def index_file(path: str, data: bytes, skip_bare: Sequence[str] = ()) -> list[Indexed]:
+    """Everything the index keeps of a file: its entities, the file itself, and code outside definitions.
+
+    `data` is UTF-8 without a byte order mark. A file in which nothing is found is one `file` entity, unless its
+    extension is in `skip_bare` (lower case, with the dot). Raises what `extract_entities` raises.
+    """
+    entities = extract_entities(path, data)
+    if not entities and path.lower().endswith(tuple(skip_bare)) and skip_bare:
+        return []
+    language = language_of(path) or "text"
+    lines = data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    whole = file_entity(path, language, lines, entities, len(data))
+    body = file_body(lines, entities, whole.docstring)
+    found = [_indexed(whole, body)]
+    found += [_indexed(one, text) for one, text in zip(entities, own_texts(data, entities), strict=True)]
+    if entities and language in _BLOCK_LANGUAGES:
+        blocks = code_blocks(path, language, lines, entities)
+        found += [_indexed(one, "\n".join(lines[one.line - 1 : one.end_line])) for one in blocks]
+    return found
+
+
+def own_texts(data: bytes, entities: Sequence[CodeEntity]) -> list[str]:
+    """The source text of each entity. A class, a section or an object is known by what is not its members'."""
+    holes: list[list[tuple[int, int]]] = [[] for _ in entities]
+    order = sorted(range(len(entities)), key=lambda index: (entities[index].start, -entities[index].end))
+    stack: list[int] = []
+    for index in order:
+        one = entities[index]
+        while stack and entities[stack[-1]].end <= one.start:
+            stack.pop()
+        if stack and (entities[stack[-1]].start, entities[stack[-1]].end) != (one.start, one.end):
+            holes[stack[-1]].append((one.start, one.end))
+        stack.append(index)
+    return [_without(data, one, gaps) for one, gaps in zip(entities, holes, strict=True)]
+
+
+def _without(data: bytes, entity: CodeEntity, gaps: Sequence[tuple[int, int]]) -> str:
+    if not gaps or entity.kind in CALLABLE_KINDS:
+        return data[entity.start : entity.end][: INDEXED_CHARACTERS * 2].decode("utf-8", "replace")
+    kept: list[bytes] = []
+    position = entity.start
+    for start, end in gaps:
+        kept.append(data[position:start])
+        position = max(position, end)
+    kept.append(data[position : entity.end])
+    return b"".join(kept)[: INDEXED_CHARACTERS * 2].decode("utf-8", "replace")
+
+
+def _indexed(entity: CodeEntity, text: str) -> Indexed:
+    doc = entity.docstring[:_DOC_CHARACTERS]
+    first = doc.split("\n", 1)[0]
+    body = text if not first or first in text else f"{doc}\n{text}"
+    passage = Passage(
+        path=entity.path,
+        parent=entity.parent,
+        name=entity.name,
+        signature=entity.signature,
+        doc=doc,
+        body=body[:INDEXED_CHARACTERS],
+    )
+    return Indexed(
+        id=entity_id(entity.path, entity.kind, entity.qualified_name, entity.ordinal),
+        entity=entity,
+        passage=passage,
+        digest=_digest(passage),
+    )
+
+
+def _digest(passage: Passage) -> bytes:
+    fields = (passage.path, passage.parent, passage.name, passage.signature, passage.doc, passage.body)
+    return hashlib.blake2b("\0".join(fields).encode("utf-8", "replace"), digest_size=16).digest()
+
+
+@lru_cache(maxsize=64)
+def _path_terms(path: str) -> str:
+    """The terms of a path; the passages of one file come one after the other."""
+    return " ".join(terms(path))
+
+
+def terms_of(passage: Passage) -> Terms:
+    """The index terms of a passage, field by field."""
+    return Terms(
+        name=" ".join(terms(passage.name)),
+        parent=" ".join(terms(passage.parent)),
+        signature=" ".join(terms(passage.signature)),
+        path=_path_terms(passage.path),
+        doc=" ".join(terms(passage.doc)),
+        body=" ".join(terms(passage.body)),
+    )

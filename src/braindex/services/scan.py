@@ -1,0 +1,248 @@
+"""Scans: in the foreground or in the background, one at a time a workspace, whoever asks."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, Protocol
+
+from filelock import FileLock, Timeout
+
+from braindex.domain.errors import BraindexError
+from braindex.domain.identity import short_id
+from braindex.domain.options import WorkspaceOptions
+from braindex.domain.ports import DenseIndex, Embedder, VectorSource
+from braindex.domain.results import ScanProgress, ScanStatus, ScanSummary, Workspace
+from braindex.registry.index import IndexStore
+from braindex.services.counts import Counts, Progress, ScanStopped
+from braindex.services.roots import checked_root
+from braindex.services.workspaces import DROP_REQUEST, LOCK_FILE, Workspaces, is_being_scanned
+
+log = logging.getLogger(__name__)
+
+LOCK_POLL: Final = 0.1  # seconds between two looks at a lock that another process holds
+SYNC_WAIT: Final = 5.0  # seconds to wait for another process that is at the vector index
+STOP_WAIT: Final = 0.8  # seconds a stopping process gives its scans to finish their batch
+_IDLE: Final = ScanProgress("waiting", 0, 0, 0)
+
+
+class OpenDense(Protocol):
+    """Opens the dense arm that lies in a workspace's folder, over the vectors that its index holds."""
+
+    def __call__(self, folder: Path, source: VectorSource) -> DenseIndex: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ScanParts:
+    """What a scan is made of, chosen by `bootstrap`."""
+
+    embedder: Embedder
+    open_dense: OpenDense
+    options: Callable[[Path], WorkspaceOptions]
+
+
+class ScanHandle:
+    """A scan that runs in the background. Any number of callers may wait for the same one."""
+
+    def __init__(self) -> None:
+        self.stop = threading.Event()
+        self._finished = threading.Event()
+        self._progress = _IDLE
+        self._summary: ScanSummary | None = None
+        self._error: BaseException | None = None
+
+    def report(self, progress: ScanProgress) -> None:
+        self._progress = progress
+
+    def progress(self) -> ScanProgress:
+        """How far the scan is."""
+        return self._progress
+
+    @property
+    def running(self) -> bool:
+        return not self._finished.is_set()
+
+    def finish(self, summary: ScanSummary | None, error: BaseException | None) -> None:
+        self._summary, self._error = summary, error
+        self._finished.set()
+
+    def wait(self, timeout: float | None) -> ScanSummary | None:
+        """The summary, or None while the scan still runs after `timeout` seconds. Raises the scan's own error."""
+        if not self._finished.wait(timeout):
+            return None
+        if self._error is not None:
+            raise self._error
+        return self._summary
+
+
+class Scans:
+    """Starts, joins, watches and stops the scans of this process."""
+
+    def __init__(self, workspaces: Workspaces, parts: ScanParts) -> None:
+        self._workspaces = workspaces
+        self._parts = parts
+        self._lock = threading.Lock()
+        self._handles: dict[str, ScanHandle] = {}
+        self._threads: list[threading.Thread] = []
+        self._stopped = False
+
+    def run(self, workspace: Workspace, on_progress: Progress | None = None) -> ScanSummary:
+        """Scans in the calling thread. Raises BraindexError; an interrupt leaves what was stored so far."""
+        handle = ScanHandle()
+        return self._scan(workspace, on_progress or handle.report, handle.stop)
+
+    def start(self, workspace: Workspace) -> ScanHandle:
+        """Starts a scan in a daemon thread, or joins the one that runs in this process."""
+        with self._lock:
+            handle = self._handles.get(workspace.id)
+            if handle is not None and handle.running:
+                return handle
+            handle = self._handles[workspace.id] = ScanHandle()
+            if self._stopped:
+                handle.finish(None, ScanStopped())
+                return handle
+            thread = threading.Thread(
+                target=self._background, args=(workspace, handle), name=f"scan-{workspace.id[:8]}", daemon=True
+            )
+            self._threads = [one for one in self._threads if one.is_alive()] + [thread]
+            thread.start()
+            return handle
+
+    def stop(self) -> None:
+        """Asks every running scan to stop and gives them a moment to finish their batch. Nothing starts after it."""
+        with self._lock:
+            self._stopped = True
+            threads, handles = list(self._threads), list(self._handles.values())
+        for handle in handles:
+            handle.stop.set()
+        deadline = time.monotonic() + STOP_WAIT
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def running(self, workspace: Workspace) -> ScanHandle | None:
+        """The handle of a scan that runs in this process, if any."""
+        handle = self._handles.get(workspace.id)
+        return handle if handle is not None and handle.running else None
+
+    def _background(self, workspace: Workspace, handle: ScanHandle) -> None:
+        try:
+            handle.finish(self._scan(workspace, handle.report, handle.stop), None)
+        except BraindexError as error:
+            handle.finish(None, error)
+        except BaseException as error:  # the thread's boundary: whoever waits gets the error
+            log.exception("a background scan failed")
+            handle.finish(None, error)
+
+    def _scan(self, workspace: Workspace, report: Progress, stop: threading.Event) -> ScanSummary:
+        started = time.monotonic()
+        root = checked_root(workspace.path)
+        folder = self._workspaces.folder(workspace)
+        with writer_lock(folder, report, stop), self._workspaces.open_index(workspace) as store:
+            counts = self._marked(root, folder, store, report, stop)
+            summary = _summary(
+                workspace, store, counts, time.monotonic() - started, (*counts.notes, *self._moved(workspace, counts))
+            )
+            self._workspaces.record_scan(workspace, summary, _now())
+        report(ScanProgress("finished", summary.files, summary.files, summary.entities))
+        return summary
+
+    def _marked(self, root: Path, folder: Path, store: IndexStore, report: Progress, stop: threading.Event) -> Counts:
+        """The scan between its markers, so that one that was cut short is known."""
+        store.scan_started(_now())
+        try:
+            counts = self._ingest(root, folder, store, report, stop)
+        except ScanStopped:
+            raise
+        except BraindexError as error:
+            store.scan_failed(str(error))
+            raise
+        store.scan_finished(_now())
+        return counts
+
+    def _ingest(self, root: Path, folder: Path, store: IndexStore, report: Progress, stop: threading.Event) -> Counts:
+        from braindex.services.ingest import Ingest  # noqa: PLC0415 - a server's start needs no parser
+
+        options = self._parts.options(root)
+        own = (self._workspaces.data_folder,)
+        ingest = Ingest(
+            root, store, self._parts.embedder, options, own_folders=own, report=report,
+            should_stop=lambda: stop.is_set() or (folder / DROP_REQUEST).exists(),
+        )  # fmt: skip
+        counts = ingest.run()
+        report(ScanProgress("storing", counts.seen, counts.seen, store.entity_count()))
+        try:
+            self._parts.open_dense(folder, store).sync(wait_seconds=SYNC_WAIT, stop=stop.is_set)
+        except BraindexError as error:  # index.db has every vector: questions are answered from there until then
+            log.warning("the vector index was not brought up to date: %s", error)
+            counts.notes.append(f"the vector index is behind and questions do without it: {error}")
+        return counts
+
+    def _moved(self, workspace: Workspace, counts: Counts) -> tuple[str, ...]:
+        """A first scan of a folder that seems to have moved offers to bring its notes along."""
+        old = self._workspaces.moved_from(workspace) if counts.added and not counts.changed else None
+        if old is None:
+            return ()
+        merge = f"braindex workspaces merge {short_id(old.id)} {short_id(workspace.id)}"
+        return (f"this looks like {old.path}, moved: `{merge}` brings its notes along",)
+
+    def status(self, workspace: Workspace) -> ScanStatus:
+        """What the workspace holds, and how far a scan of it is, in this process or another."""
+        handle = self.running(workspace)
+        with self._workspaces.open_index(workspace) as store:
+            marks, totals, skipped = store.scan_marks(), store.totals(), store.skipped()
+        running = handle is not None or (
+            marks.state == "interrupted" and is_being_scanned(self._workspaces.folder(workspace))
+        )
+        return ScanStatus(
+            workspace=workspace,
+            state="running" if running else marks.state,
+            files=totals.files,
+            entities=totals.entities,
+            complete=marks.last_scan is not None,
+            skipped=skipped,
+            progress=handle.progress() if handle else None,
+            last_scan=marks.last_scan,
+            last_error=marks.last_error,
+            known_parent=self._workspaces.parent_of(workspace),
+            languages=totals.languages,
+            kinds=totals.kinds,
+        )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def writer_lock(folder: Path, report: Progress, stop: threading.Event) -> FileLock:
+    """The lock of the workspace's one writer, acquired; it dies with its holder. Waits while another scan runs."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = FileLock(folder / LOCK_FILE, mode=0o600)
+    while True:
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            report(_IDLE)
+            if stop.wait(LOCK_POLL):
+                raise ScanStopped from None
+        else:
+            return lock
+
+
+def _summary(
+    workspace: Workspace, store: IndexStore, counts: Counts, seconds: float, notes: tuple[str, ...]
+) -> ScanSummary:
+    totals = store.totals()
+    return ScanSummary(
+        workspace_id=workspace.id,
+        files=totals.files,
+        entities=totals.entities,
+        added=counts.added,
+        changed=counts.changed,
+        removed=counts.removed,
+        skipped=tuple(counts.skipped),
+        seconds=seconds,
+        notes=notes,
+    )

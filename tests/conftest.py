@@ -1,0 +1,64 @@
+"""What tests share: an application over a fresh data folder, and projects made of a few files."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from braindex.bootstrap import App, build_app
+from braindex.config import load_settings
+from braindex.domain.results import Answer, Question, Workspace
+
+MakeProject = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees the real home directory, its data folder or its settings."""
+    home = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("USERPROFILE", str(home))
+    for name in ("BRAIN_DIR", "BRAIN_WORKSPACE", "CLAUDE_PROJECT_DIR", "QUERY_DISTANCE_THRESHOLD"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def brain(tmp_path: Path) -> Path:
+    return tmp_path / "brain"
+
+
+@pytest.fixture
+def app(brain: Path, tmp_path: Path) -> Iterator[App]:
+    made = build_app(load_settings({"BRAIN_DIR": str(brain)}, tmp_path))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def make_project(tmp_path: Path) -> MakeProject:
+    """Makes a folder of files: `make_project({"a.py": "…"}, name="shop")`."""
+
+    def make(files: Mapping[str, str | bytes], name: str = "project") -> Path:
+        root = tmp_path / name
+        root.mkdir(parents=True, exist_ok=True)
+        for path, text in files.items():
+            file = root / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8"))
+        return root
+
+    return make
+
+
+def names(answer: Answer) -> list[str]:
+    return [one.name for one in answer.sources]
+
+
+def scanned(app: App, root: Path) -> Workspace:
+    workspace = app.workspaces.open(root)
+    app.scans.run(workspace)
+    return workspace
+
+
+def ask(app: App, workspace: Workspace, text: str, **narrowed: object) -> Answer:
+    return app.asking.ask(workspace, Question(text, **narrowed))  # type: ignore[arg-type]

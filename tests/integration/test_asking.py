@@ -1,0 +1,267 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from braindex.bootstrap import App, build_app
+from braindex.config import load_settings
+from braindex.domain.errors import UsageError
+from braindex.domain.results import Answer, Question, Workspace
+from braindex.domain.tokens import count_tokens
+
+PROJECT = {
+    "src/sessions.py": (
+        '"""Sessions."""\n\n\nclass Session:\n    """A session with cookies."""\n\n    def send(self, request):\n'
+        "        return request\n\n\ndef merge_cookies(jar, cookies):\n"
+        '    """Merge cookies into a jar."""\n    for cookie in cookies:\n        jar.set(cookie)\n    return jar\n'
+    ),
+    "src/database.py": (
+        "def open_database(path):\n    '''Open the SQLite database.'''\n    return connect(path)\n\n\n"
+        "def close_database(connection):\n    connection.close()\n"
+    ),
+    "web/style.css": ".price-tag {\n  color: red;\n}\n\n@media print {\n  .price-tag { color: black; }\n}\n",
+    "web/index.html": '<main id="app"><h1>Welcome</h1><form id="login"><input name="user"></form></main>\n',
+    "README.md": "# Demo\n\n## Installation\n\nRun the installer.\n",
+    "tests/test_sessions.py": "def test_merge_cookies():\n    assert merge_cookies([], []) == []\n",
+}
+
+
+def _scanned(app: App, root: Path) -> Workspace:
+    workspace = app.workspaces.open(root)
+    app.scans.run(workspace)
+    return workspace
+
+
+def _ask(app: App, workspace: Workspace, text: str, **narrowed) -> Answer:
+    return app.asking.ask(workspace, Question(text, **narrowed))
+
+
+@pytest.fixture
+def project(app: App, make_project) -> tuple[App, Workspace, Path]:
+    root = make_project(PROJECT)
+    return app, _scanned(app, root), root
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "path", "line"),
+    [
+        ("how are cookies merged", "merge_cookies", "src/sessions.py", 11),
+        ("where is merge_cookies defined?", "merge_cookies", "src/sessions.py", 11),
+        ("Session.send", "send", "src/sessions.py", 7),
+        ("Open the SQLite database", "open_database", "src/database.py", 1),
+        (".price-tag", ".price-tag", "web/style.css", 1),
+        ("Installation", "Installation", "README.md", 3),
+        ("login form", "#login", "web/index.html", 1),
+    ],
+)
+def test_the_right_definition_comes_first_with_its_line(
+    project, question: str, name: str, path: str, line: int
+) -> None:
+    app, workspace, _ = project
+    first = _ask(app, workspace, question).sources[0]
+    assert (first.name, first.path, first.line) == (name, path, line)
+
+
+def test_every_source_has_a_true_distance_also_where_only_words_found_it(project) -> None:
+    app, workspace, _ = project
+    for source in _ask(app, workspace, "merge_cookies jar price-tag", limit=20).sources:
+        assert source.distance is not None
+        assert 0.0 <= source.distance <= 2.0
+
+
+def test_an_answer_costs_an_agent_few_tokens(project) -> None:
+    app, workspace, _ = project
+    answer = _ask(app, workspace, "how are cookies merged")
+    assert sum(count_tokens(one.excerpt) for one in answer.sources) <= 400
+
+
+def test_a_question_about_something_else_finds_nothing_and_says_so(project) -> None:
+    app, workspace, _ = project
+    answer = _ask(app, workspace, "zebra migration volcano")
+    assert answer.sources == ()
+    assert "nothing relevant" in answer.reason
+
+
+def test_lines_that_moved_since_the_scan_are_cited_where_they_are_now(project) -> None:
+    app, workspace, root = project
+    file = root / "src/sessions.py"
+    file.write_text("import os\nimport sys\n\n" + file.read_text())
+    first = _ask(app, workspace, "where is merge_cookies defined?").sources[0]
+    assert (first.name, first.line, first.stale) == ("merge_cookies", 14, False)
+    assert "for cookie in cookies" in first.excerpt
+
+
+def test_a_function_that_was_deleted_since_the_scan_is_not_cited(project) -> None:
+    app, workspace, root = project
+    file = root / "src/sessions.py"
+    file.write_text(file.read_text().split("def merge_cookies")[0])
+    assert "src/sessions.py" not in [
+        one.path for one in _ask(app, workspace, "merge_cookies").sources if one.name == "merge_cookies"
+    ]
+
+
+def test_a_file_that_was_deleted_since_the_scan_is_not_cited(project) -> None:
+    app, workspace, root = project
+    (root / "src/database.py").unlink()
+    assert "src/database.py" not in [one.path for one in _ask(app, workspace, "open database").sources]
+
+
+def test_a_file_swapped_for_a_link_out_of_the_workspace_is_not_read(project, tmp_path: Path) -> None:
+    app, workspace, root = project
+    secret = tmp_path / "secret.py"
+    secret.write_text("def open_database(path):\n    return 'TOP SECRET'\n")
+    (root / "src/database.py").unlink()
+    (root / "src/database.py").symlink_to(secret)
+    assert "SECRET" not in str(_ask(app, workspace, "open_database").as_json())
+
+
+def test_a_narrowed_question_is_filtered_before_it_is_cut(app: App, make_project) -> None:
+    noisy = {
+        f"noise/merge_cookies_{number}.py": f"def merge_cookies_{number}():\n    '''Merge cookies.'''\n"
+        for number in range(8)
+    }
+    workspace = _scanned(app, make_project({**noisy, "scope/jar.py": "def merge_jar():\n    '''Merge cookies.'''\n"}))
+    answer = _ask(app, workspace, "merge cookies", limit=3, path="scope")
+    assert {one.path for one in answer.sources} == {"scope/jar.py"}
+
+
+def test_a_question_can_be_narrowed_by_kind_and_language(project) -> None:
+    app, workspace, _ = project
+    assert {one.kind for one in _ask(app, workspace, "cookies", kind="class").sources} <= {"class"}
+    assert {one.language for one in _ask(app, workspace, "price tag", language="css").sources} == {"css"}
+
+
+@pytest.mark.parametrize(
+    ("question", "word"),
+    [
+        (Question(""), "empty"),
+        (Question("  \n"), "empty"),
+        (Question("x", limit=0), "limit is 0"),
+        (Question("x", limit=-1), "limit is -1"),
+        (Question("x", limit=51), "from 1 to 50"),
+        (Question("x", kind="banana"), "banana"),
+        (Question("x", language="cobol"), "cobol"),
+    ],
+)
+def test_a_wrong_question_is_an_error_that_names_what_is_wrong(project, question: Question, word: str) -> None:
+    app, workspace, _ = project
+    with pytest.raises(UsageError, match=word):
+        app.asking.ask(workspace, question)
+
+
+@pytest.mark.parametrize(
+    "text", ['foo:bar "unbalanced AND *x', "merge_cookies " * 3000, "'; DROP TABLE files; --", "\x00\ud800"]
+)
+def test_any_text_is_a_question(project, text: str) -> None:
+    app, workspace, _ = project
+    _ask(app, workspace, text)
+
+
+def test_a_question_in_chinese_finds_code_commented_in_chinese_and_nothing_in_english_code(
+    app: App, make_project
+) -> None:
+    chinese = make_project(
+        {
+            "db.py": "def connect(path):\n    # 打开数据库连接\n    return path\n",
+            "other.py": "def unrelated():\n    return 1\n",
+        },
+        "chinese",
+    )
+    answer = _ask(app, _scanned(app, chinese), "数据库连接在哪里打开")
+    assert answer.sources[0].path == "db.py"
+    english = make_project(PROJECT, "english")
+    nothing = _ask(app, _scanned(app, english), "数据库连接在哪里打开")
+    assert nothing.sources == ()
+    assert "nothing relevant" in nothing.reason
+
+
+def test_a_file_of_chinese_text_is_not_the_best_match_of_every_question(app: App, make_project) -> None:
+    root = make_project({**PROJECT, "说明.txt": "这是一个说明文件。" * 30})
+    workspace = _scanned(app, root)
+    assert _ask(app, workspace, "how are cookies merged").sources[0].name == "merge_cookies"
+    assert "说明.txt" not in [one.path for one in _ask(app, workspace, "how are cookies merged").sources]
+
+
+def test_a_document_is_cited_by_exactly_its_name(app: App, make_project) -> None:
+    workspace = _scanned(app, make_project({"docs/Ativação b.md": "# Ativação\n\nComo ativar.\n"}))
+    assert _ask(app, workspace, "Ativação").sources[0].path == "docs/Ativação b.md"
+
+
+def test_a_file_named_in_decomposed_unicode_is_found_and_read(app: App, make_project) -> None:
+    workspace = _scanned(app, make_project({"cafe\u0301.py": "def brew_coffee():\n    return 'hot'\n"}))
+    source = _ask(app, workspace, "brew_coffee").sources[0]
+    assert source.path == "caf\u00e9.py"
+    assert "hot" in source.excerpt
+
+
+def test_the_first_question_of_an_unscanned_workspace_scans_it(app: App, make_project) -> None:
+    workspace = app.workspaces.open(make_project(PROJECT))
+    answer = _ask(app, workspace, "how are cookies merged")
+    assert answer.sources[0].name == "merge_cookies"
+
+
+def test_the_same_content_gives_the_same_answer_however_the_index_was_built(tmp_path: Path, make_project) -> None:
+    root = make_project(PROJECT)
+    orders = []
+    for number, paths in enumerate((sorted(PROJECT), sorted(PROJECT, reverse=True))):
+        app = build_app(load_settings({"BRAIN_DIR": str(tmp_path / f"brain{number}")}, tmp_path))
+        workspace = app.workspaces.open(root)
+        for path in paths:
+            (root / path).rename(tmp_path / "aside")
+            app.scans.run(workspace)
+            (tmp_path / "aside").rename(root / path)
+        app.scans.run(workspace)
+        answers = [
+            _ask(app, workspace, text, limit=20)
+            for text in ("cookies", "open the database", "price", "how does it work")
+        ]
+        orders.append([[(one.id, round(one.score, 6)) for one in answer.sources] for answer in answers])
+        app.close()
+    assert orders[0] == orders[1]
+
+
+def test_the_lexical_rerank_is_a_pure_reorder(tmp_path: Path, make_project) -> None:
+    root = make_project(PROJECT)
+    found = {}
+    for value in ("false", "true"):
+        app = build_app(load_settings({"BRAIN_DIR": str(tmp_path / "brain"), "ENABLE_LEXICAL_RERANK": value}, tmp_path))
+        found[value] = _ask(app, _scanned(app, root), "merge cookies into a jar").sources
+        app.close()
+    assert {one.id for one in found["true"]} == {one.id for one in found["false"]}
+    scores = [one.score for one in found["true"]]
+    assert scores == sorted(scores, reverse=True)
+    best = found["true"][0]
+    assert best.score == pytest.approx(1 / (best.distance or 2.0) + 0.05 * 3, abs=0.06)
+
+
+def test_a_long_class_is_cited_by_its_header(app: App, make_project) -> None:
+    methods = "".join(f"    def method_{number}(self):\n        return {number}\n\n" for number in range(40))
+    workspace = _scanned(
+        app, make_project({"big.py": f'class Enormous:\n    """All of it."""\n\n    size = 1\n\n{methods}'})
+    )
+    source = _ask(app, workspace, "Enormous").sources[0]
+    assert (source.name, source.line, source.end_line) == ("Enormous", 1, 5)
+
+
+def test_an_index_that_is_no_database_is_set_aside_and_rebuilt_by_the_next_question(project) -> None:
+    app, workspace, _ = project
+    folder = app.workspaces.folder(workspace)
+    for name in ("index.db-wal", "index.db-shm"):
+        (folder / name).unlink(missing_ok=True)
+    (folder / "index.db").write_bytes(b"this is not a database" * 100)
+    assert _ask(app, workspace, "merge_cookies").sources[0].name == "merge_cookies"
+    assert list(folder.glob("index.db.damaged-*"))
+
+
+def test_a_question_never_imports_chromadb_for_a_small_workspace(project) -> None:
+    app, _, root = project
+    program = (
+        "import sys; from pathlib import Path; from braindex.bootstrap import build_app; from braindex.config import load_settings;"
+        "from braindex.domain.results import Question; app = build_app(load_settings({'BRAIN_DIR': sys.argv[1]}, Path.cwd()));"
+        "answer = app.asking.ask(app.workspaces.open(sys.argv[2]), Question('merge_cookies'));"
+        "assert answer.sources; assert 'chromadb' not in sys.modules"
+    )
+    brain = app.settings.brain_dir
+    subprocess.run([sys.executable, "-c", program, str(brain), str(root)], check=True, env={**os.environ})

@@ -1,0 +1,67 @@
+import pytest
+
+from braindex.domain.entities import CodeEntity
+from braindex.indexing.blocks import code_blocks, file_body, file_entity, imports, leading_comment
+
+
+def _entity(name: str, line: int, end_line: int) -> CodeEntity:
+    return CodeEntity("a.py", "function", name, name, "", "python", line, end_line, f"def {name}()")
+
+
+@pytest.mark.parametrize(
+    ("text", "comment"),
+    [
+        ('"""Cookies and sessions.\n\nMore."""\nimport os\n', "Cookies and sessions.\n\nMore."),
+        ("#!/usr/bin/env python\n# coding: utf-8\n# What it does.\nx = 1\n", "coding: utf-8\nWhat it does."),
+        ("/*!\n * express\n * Routes requests.\n */\n'use strict'\n", "express\nRoutes requests."),
+        ("'use strict';\n\n// The router.\nconst a = 1\n", "The router."),
+        ("/* Copyright 2026 Nobody. Licensed under MIT. */\n/** Parses. */\nx\n", "Parses."),
+        ("<!doctype html>\n<!-- Landing page -->\n<html>", "Landing page"),
+        ("x = 1\n# later\n", ""),
+        ("", ""),
+    ],
+)
+def test_a_file_is_described_by_its_first_comment_that_is_not_a_licence(text: str, comment: str) -> None:
+    assert leading_comment(text) == comment
+
+
+def test_imports_are_found_as_written() -> None:
+    lines = [
+        "import os",
+        "from a.b import c",
+        "const x = require('y')",
+        "export * from './z'",
+        "x = 1",
+        "@import 'a.css';",
+    ]
+    assert imports(lines) == [lines[0], lines[1], lines[2], lines[3], lines[5]]
+
+
+def test_a_file_with_definitions_is_cited_by_its_header_and_one_without_whole() -> None:
+    lines = ["import os", "", "def f():", "    pass"]
+    assert file_entity("a.py", "python", lines, [_entity("f", 3, 4)], 10).end_line == 2
+    assert file_entity("a.txt", "text", lines, [], 10).end_line == 4
+    assert file_entity("a.py", "python", lines, [_entity("f", 1, 4)], 10).end_line == 1
+
+
+def test_a_file_without_definitions_is_known_by_its_text() -> None:
+    assert file_body(["port = 80", "host = x"], [], "") == "port = 80\nhost = x"
+
+
+def test_code_outside_definitions_is_kept_in_blocks_of_at_most_fifty_lines() -> None:
+    lines = ["import os", ""] + [f"step_{number}()" for number in range(120)] + ["def f():", "    pass"]
+    blocks = code_blocks("a.py", "python", lines, [_entity("f", 123, 124)])
+    assert all(one.end_line - one.line < 50 for one in blocks)
+    covered = {line for one in blocks for line in range(one.line, one.end_line + 1)}
+    assert set(range(3, 123)) <= covered
+    assert not covered & {123, 124}
+
+
+def test_a_block_is_named_by_its_first_line_of_substance_and_equal_names_are_told_apart() -> None:
+    lines = ["# setup", "run()", "go()", "def f():", "    pass", "run()", "stop()"]
+    blocks = code_blocks("a.py", "python", lines, [_entity("f", 4, 5)])
+    assert [(one.name, one.line, one.ordinal) for one in blocks] == [("run()", 1, 0), ("run()", 6, 1)]
+
+
+def test_imports_and_lone_statements_are_no_block() -> None:
+    assert code_blocks("a.py", "python", ["import os", "import sys", "", "x()", ""], []) == []
