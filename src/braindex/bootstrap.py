@@ -80,12 +80,18 @@ class _Dense:
             index: DenseIndex = self._indexes.of(folder, source)
         return index
 
+    def forget(self, folder: Path) -> None:
+        """Lets go of what is held of a workspace."""
+        with self._lock:
+            if self._indexes is not None:
+                self._indexes.forget(folder)
+
 
 def build_app(settings: Settings) -> App:
     """The use cases over the data folder that the settings name."""
     embedder = _Model()
     dense = _Dense()
-    workspaces = Workspaces(settings.brain_dir)
+    workspaces = Workspaces(settings.brain_dir, dense.forget)
     scans = Scans(workspaces, ScanParts(embedder, dense, settings.options))
     return App(
         settings=settings,

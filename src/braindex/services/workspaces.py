@@ -3,6 +3,7 @@
 import os
 import shutil
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -47,8 +48,10 @@ class MemoryInBoth(BraindexError):
 class Workspaces:
     """The registry of one data folder. Opens its database a call at a time, so any process may do the same."""
 
-    def __init__(self, brain_dir: Path) -> None:
+    def __init__(self, brain_dir: Path, release: Callable[[Path], None] = lambda _: None) -> None:
+        """`release` lets go of what this process holds open in a workspace's folder, before it is deleted."""
         self._brain_dir = brain_dir
+        self._release = release
 
     def _registry(self) -> Registry:
         return Registry.open(self._brain_dir)
@@ -119,6 +122,7 @@ class Workspaces:
         (folder / DROP_REQUEST).touch(mode=0o600)
         try:
             with FileLock(folder / LOCK_FILE, timeout=DROP_WAIT, mode=0o600):
+                self._release(folder)
                 _empty(folder)
         except Timeout:
             raise WorkspaceBusy(workspace.path) from None

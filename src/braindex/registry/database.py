@@ -1,0 +1,231 @@
+"""One SQLite file: opening, pragmas, transactions. Every error that leaves is a StoreError."""
+
+import contextlib
+import functools
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+
+from braindex.registry.disk import make_private_file, make_private_folder
+from braindex.registry.failures import (
+    SearchMissing,
+    StoreDamaged,
+    StoreError,
+    StoreLocked,
+    os_failure,
+    sqlite_failure,
+)
+
+Row = tuple[Any, ...]
+T = TypeVar("T")
+
+# How long a writer waits for another before it gives up: several times what the largest batch takes.
+BUSY_SECONDS: Final = 15.0
+MOVE_AWAY: Final = "Move it away, then try again."
+# SQLite allows 32,766 parameters from 3.32 on, and the planner is fastest with short lists.
+_CHUNK: Final = 500
+_RETRY_SECONDS: Final = 0.01
+
+
+def chunks(values: Iterable[T]) -> Iterator[list[T]]:
+    """The values in lists that are short enough for one `IN (…)`."""
+    everything = list(values)
+    for start in range(0, len(everything), _CHUNK):
+        yield everything[start : start + _CHUNK]
+
+
+def marks(values: Sequence[object]) -> str:
+    """`?,?,?`: one parameter mark a value."""
+    return ",".join("?" * len(values))
+
+
+def storable(text: str) -> str:
+    """Text as SQLite can hold it: a lone surrogate, which UTF-8 cannot encode, becomes U+FFFD."""
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+@functools.cache
+def _has_full_text_search() -> bool:
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        return bool(connection.execute("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'").fetchone())
+
+
+class Database:
+    """An open SQLite file in write-ahead mode: many readers and one writer at a time, across processes.
+
+    A connection belongs to the thread that opened it. Use as a context manager, or call `close`.
+    """
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, remedy: str) -> None:
+        self.path = path
+        self.remedy = remedy
+        self._connection = connection
+        self._depth = 0
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        *,
+        remedy: str = MOVE_AWAY,
+        busy_seconds: float = BUSY_SECONDS,
+    ) -> Self:
+        """Open a file, creating an empty one where none is; new files are 0600, new folders 0700.
+
+        `remedy` ends the message when the file is damaged. Raises StoreDamaged, StoreLocked, StoreReadOnly,
+        StoreFull, SearchMissing, StoreFailed.
+        """
+        if not _has_full_text_search():
+            raise SearchMissing(path)
+        make_private_folder(path.parent)
+        make_private_file(path)
+        try:
+            connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
+        except sqlite3.Error as error:
+            raise sqlite_failure(path, error, remedy) from error
+        database = cls(path, connection, remedy)
+        try:
+            database._prepare(busy_seconds)
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    def _prepare(self, busy_seconds: float) -> None:
+        """Set the pragmas. Turning write-ahead mode on does not wait for other openers, so this does."""
+        deadline = time.monotonic() + busy_seconds
+        while self.value("PRAGMA journal_mode") != "wal":
+            try:
+                # A file system without shared memory stays in its mode: slower, but right.
+                if self.value("PRAGMA journal_mode = WAL") != "wal":
+                    break
+            except StoreLocked:
+                if time.monotonic() >= deadline:
+                    raise
+                time.sleep(_RETRY_SECONDS)
+        # NORMAL: a power cut may undo the last commits but never damages a file in write-ahead mode.
+        self.run("PRAGMA synchronous = NORMAL")
+        self.run("PRAGMA foreign_keys = ON")
+        self.run("PRAGMA cache_size = -16000")  # 16 MB: a batch of writes without spilling
+
+    def close(self) -> None:
+        """Release the file. The last one out folds the write-ahead log into it."""
+        with contextlib.suppress(sqlite3.Error):  # nothing is open in a transaction; the log is folded in later
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextlib.contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise sqlite_failure(self.path, error, self.remedy) from error
+
+    def function(self, name: str, arguments: int, implementation: Any) -> None:
+        """Make a pure Python function callable from SQL."""
+        with self._named_errors():
+            self._connection.create_function(name, arguments, implementation, deterministic=True)
+
+    def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        with self._named_errors():
+            return self._connection.execute(sql, parameters).fetchall()
+
+    def stream(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[Row]:
+        """Rows one at a time, for what is too large to hold at once."""
+        with self._named_errors():
+            yield from self._connection.execute(sql, parameters)
+
+    def value(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
+        """The first column of the first row, or None."""
+        with self._named_errors():
+            found = self._connection.execute(sql, parameters).fetchone()
+        return None if found is None else found[0]
+
+    def run(self, sql: str, parameters: Sequence[Any] = ()) -> int:
+        """Execute one statement; returns the number of rows it changed."""
+        with self._named_errors():
+            return self._connection.execute(sql, parameters).rowcount
+
+    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> int:
+        """Execute one statement for each row of parameters; returns the number of rows changed in all."""
+        with self._named_errors():
+            return max(0, self._connection.executemany(sql, rows).rowcount)
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing. Takes the write lock at once, so it cannot fail half-way on another writer.
+
+        One inside another is a part of it that can be undone alone. Never begin one inside a `snapshot`.
+        """
+        begin, commit, undo = self._transaction_words()
+        self.run(begin)
+        self._depth += 1
+        try:
+            yield
+            self.run(commit)
+        except BaseException:
+            self._undo(undo)
+            raise
+        finally:
+            self._depth -= 1
+
+    def _transaction_words(self) -> tuple[str, str, tuple[str, ...]]:
+        if self._depth == 0:
+            return "BEGIN IMMEDIATE", "COMMIT", ("ROLLBACK",)
+        name = f"part{self._depth}"
+        return f"SAVEPOINT {name}", f"RELEASE {name}", (f"ROLLBACK TO {name}", f"RELEASE {name}")
+
+    def _undo(self, statements: Iterable[str]) -> None:
+        """Roll back, unless SQLite has done so by itself (a full disk, an I/O error)."""
+        if self._connection.in_transaction:
+            with contextlib.suppress(StoreError):  # the first error is the one to report
+                for statement in statements:
+                    self.run(statement)
+
+    @contextlib.contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Everything read inside comes from one moment, whatever others write meanwhile."""
+        if self._connection.in_transaction:
+            yield
+            return
+        self.run("BEGIN")
+        try:
+            yield
+        finally:
+            self._undo(("ROLLBACK",))
+
+    def copy_to(self, target: Path) -> None:
+        """A consistent copy of the committed state beside the file, put in place as a whole."""
+        partial = target.with_name(target.name + ".partial")
+        try:
+            partial.unlink(missing_ok=True)
+            make_private_file(partial)
+            with (
+                self._named_errors(),
+                contextlib.closing(sqlite3.connect(self.path)) as committed,  # a writer cannot be copied from
+                contextlib.closing(sqlite3.connect(partial)) as copy,
+            ):
+                committed.backup(copy)
+            partial.replace(target)
+        except OSError as error:
+            raise os_failure(target, error) from error
+
+    def problems(self) -> list[str]:
+        """What SQLite's own quick check finds wrong with the file; empty when it is sound."""
+        try:
+            found = [str(row[0]) for row in self.rows("PRAGMA quick_check(20)")]
+        except StoreDamaged as damage:
+            return [str(damage)]
+        return [] if found == ["ok"] else found

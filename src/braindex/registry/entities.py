@@ -1,0 +1,132 @@
+"""The entities: every column of `CodeEntity`, one row an entity."""
+
+# ruff: noqa: S608 - only constants of this room become part of a statement; values are parameters
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from braindex.domain.entities import CodeEntity
+from braindex.domain.units import EntityFilter, StoredEntity, Unit
+from braindex.registry.database import Database, Row, chunks, marks, storable
+from braindex.registry.filters import conditions
+
+# AUTOINCREMENT: the row of a deleted entity is never given to another, so what a reader remembers cannot
+# change its meaning. The keys are case-folded by Unicode's rules, which SQLite does not know; no second one
+# where both are equal.
+SCHEMA: Final = (
+    (
+        "CREATE TABLE entities (row INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, "
+        "file INTEGER NOT NULL REFERENCES files (id), kind TEXT NOT NULL, name TEXT NOT NULL, "
+        "qualified_name TEXT NOT NULL, parent TEXT NOT NULL, language TEXT NOT NULL, line INTEGER NOT NULL, "
+        "end_line INTEGER NOT NULL, signature TEXT NOT NULL, return_type TEXT, param_count INTEGER, "
+        "decorators TEXT, docstring TEXT NOT NULL, ordinal INTEGER NOT NULL, start INTEGER NOT NULL, "
+        "stop INTEGER NOT NULL, digest BLOB NOT NULL, name_key TEXT NOT NULL, qualified_key TEXT)"
+    ),
+    "CREATE INDEX entities_file ON entities (file)",
+    "CREATE INDEX entities_name ON entities (name_key)",
+    "CREATE INDEX entities_qualified_name ON entities (qualified_key) WHERE qualified_key IS NOT NULL",
+)
+_COLUMNS: Final = (
+    "id", "file", "kind", "name", "qualified_name", "parent", "language", "line", "end_line", "signature",
+    "return_type", "param_count", "decorators", "docstring", "ordinal", "start", "stop", "digest", "name_key",
+    "qualified_key",
+)  # fmt: skip
+_INSERT: Final = f"INSERT INTO entities (row, {', '.join(_COLUMNS)}) VALUES (?, {marks(_COLUMNS)})"
+_UPDATE: Final = f"UPDATE entities SET {', '.join(f'{one} = ?' for one in _COLUMNS)} WHERE row = ?"
+_SELECT: Final = (
+    "SELECT row, entities.id, path, kind, name, qualified_name, parent, entities.language, line, end_line, "
+    "signature, return_type, param_count, decorators, docstring, ordinal, start, stop, files.digest "
+    "FROM entities JOIN files ON files.id = entities.file"
+)
+
+
+class Entities:
+    """The `entities` table."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def next_row(self) -> int:
+        """The first row that was never used."""
+        return 1 + (self._database.value("SELECT seq FROM sqlite_sequence WHERE name = 'entities'") or 0)
+
+    def insert(self, rows: Iterable[tuple[int, int, Unit]]) -> None:
+        """(row, file id, unit) each."""
+        self._database.many(_INSERT, ((row, *_values(file, unit)) for row, file, unit in rows))
+
+    def update(self, rows: Iterable[tuple[int, int, Unit]]) -> None:
+        self._database.many(_UPDATE, ((*_values(file, unit), row) for row, file, unit in rows))
+
+    def delete(self, rows: Iterable[int]) -> int:
+        return self._database.many("DELETE FROM entities WHERE row = ?", [(row,) for row in rows])
+
+    def known(self, column: str, values: Iterable[Any]) -> dict[str, tuple[int, bytes]]:
+        """Row and digest by id, of the entities whose `file` or `id` is among the values."""
+        found: dict[str, tuple[int, bytes]] = {}
+        for some in chunks(values):
+            sql = f"SELECT id, row, digest FROM entities WHERE {column} IN ({marks(some)})"
+            found.update((one, (row, digest)) for one, row, digest in self._database.rows(sql, some))
+        return found
+
+    def digests(self, path: str) -> dict[str, bytes]:
+        sql = "SELECT id, digest FROM entities WHERE file = (SELECT id FROM files WHERE path = ?)"
+        return dict(self._database.rows(sql, (storable(path),)))
+
+    def of_rows(self, rows: Iterable[int]) -> dict[int, StoredEntity]:
+        found: dict[int, StoredEntity] = {}
+        for some in chunks(rows):
+            for row in self._database.rows(f"{_SELECT} WHERE row IN ({marks(some)})", some):
+                found[row[0]] = _stored(row)
+        return found
+
+    def of_file(self, path: str) -> list[StoredEntity]:
+        rows = self._database.rows(f"{_SELECT} WHERE path = ? ORDER BY start, stop DESC, row", (storable(path),))
+        return [_stored(row) for row in rows]
+
+    def rows_of(self, ids: Iterable[str]) -> dict[str, int]:
+        return {one: row for one, (row, _) in self.known("id", [storable(one) for one in ids]).items()}
+
+    def rows(self, narrowed: EntityFilter) -> list[int]:
+        condition, parameters = conditions(narrowed)
+        return [row[0] for row in self._database.rows(f"SELECT row FROM entities WHERE {condition}", parameters)]
+
+    def count(self, narrowed: EntityFilter) -> int:
+        condition, parameters = conditions(narrowed)
+        return int(self._database.value(f"SELECT count(*) FROM entities WHERE {condition}", parameters))
+
+    def rows_by_name(self, names: Iterable[str], narrowed: EntityFilter) -> list[int]:
+        """Rows whose name or qualified name is one of the names, whatever the case; by path, line, name."""
+        condition, parameters = conditions(narrowed)
+        found: dict[int, tuple[Any, ...]] = {}
+        for some in chunks(dict.fromkeys(storable(name).casefold() for name in names)):
+            for key in ("name_key", "qualified_key"):
+                sql = (
+                    "SELECT row, path, line, name, ordinal FROM entities "
+                    f"JOIN files ON files.id = entities.file WHERE {key} IN ({marks(some)}) AND {condition}"
+                )
+                found.update((row[0], row[1:]) for row in self._database.rows(sql, [*some, *parameters]))
+        return sorted(found, key=lambda row: (found[row], row))
+
+    def totals(self, column: str) -> dict[str, int]:
+        """Entities by `language` or `kind`, the most frequent first."""
+        sql = f"SELECT {column}, count(*) FROM entities GROUP BY 1 ORDER BY 2 DESC, 1"
+        return dict(self._database.rows(sql))
+
+
+def _values(file: int, unit: Unit) -> Sequence[Any]:
+    one = unit.entity
+    name, qualified = storable(one.name), storable(one.qualified_name)
+    return (
+        unit.id, file, one.kind, name, qualified, storable(one.parent), one.language, one.line, one.end_line,
+        storable(one.signature), None if one.return_type is None else storable(one.return_type),
+        one.param_count, json.dumps(one.decorators) if one.decorators else None, storable(one.docstring),
+        one.ordinal, one.start, one.end, unit.digest, name.casefold(),
+        None if qualified == name else qualified.casefold(),
+    )  # fmt: skip
+
+
+def _stored(row: Row) -> StoredEntity:
+    decorators = tuple(json.loads(row[13])) if row[13] else ()
+    entity = CodeEntity(*(*row[2:13], decorators, *row[14:18]))
+    return StoredEntity(row[0], row[1], entity, row[18])

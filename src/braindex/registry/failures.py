@@ -1,0 +1,141 @@
+"""What can go wrong with a store, in words: each names the file and the next safe step."""
+
+import errno
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from braindex.domain.errors import BraindexError
+
+_NO_SPACE: Final = frozenset({errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)})
+_WINDOWS_IN_USE: Final = 32  # ERROR_SHARING_VIOLATION, which Python reports as a lack of permission
+_DENIED: Final = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+
+
+class StoreError(BraindexError):
+    """A store could not do what was asked. Nothing was changed: every write is one transaction."""
+
+    def __init__(self, path: Path, message: str) -> None:
+        self.path = path
+        super().__init__(message)
+
+
+class StoreDamaged(StoreError):
+    """The file is not a database, or parts of it are lost.
+
+    `identity` is the (device, inode) of the damaged file, so that setting it aside cannot hit a fresh one
+    that another process has put in its place meanwhile.
+    """
+
+    def __init__(self, path: Path, detail: str, remedy: str) -> None:
+        self.identity = file_identity(path)
+        super().__init__(path, f"{path} is damaged ({detail}). {remedy}")
+
+
+class StoreTooNew(StoreError):
+    def __init__(self, path: Path, version: str) -> None:
+        self.version = version
+        super().__init__(
+            path,
+            f"{path} was written by braindex {version}, which is newer than this one; nothing was changed. "
+            f"Install braindex {version} or later to use it.",
+        )
+
+
+class StoreLocked(StoreError):
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            path, f"{path} is in use by another process that did not finish in time. Try again in a moment."
+        )
+
+
+class StoreFull(StoreError):
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            path, f"no space left to write {path}; nothing was changed. Free some disk space, then try again."
+        )
+
+
+class StoreReadOnly(StoreError):
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            path,
+            f"{path} cannot be written by this user. Give the user write permission for {path.parent}, "
+            "or set BRAIN_DIR to a folder of your own.",
+        )
+
+
+class StoreMissing(StoreError):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, f"{path} does not exist. Scan the workspace to create it.")
+
+
+class SearchMissing(StoreError):
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            path,
+            f"this Python's SQLite ({sqlite3.sqlite_version}) was built without FTS5, which full-text "
+            "search needs. Use a Python from python.org, your system's packages or uv.",
+        )
+
+
+class StoreFailed(StoreError):
+    def __init__(self, path: Path, detail: str) -> None:
+        super().__init__(path, f"{path} could not be used: {detail}. Run `braindex doctor` to see what it finds.")
+
+
+_NAMED: Final[dict[int, Callable[[Path], StoreError]]] = {
+    sqlite3.SQLITE_BUSY: StoreLocked,
+    sqlite3.SQLITE_LOCKED: StoreLocked,
+    sqlite3.SQLITE_PROTOCOL: StoreLocked,
+    sqlite3.SQLITE_FULL: StoreFull,
+    sqlite3.SQLITE_IOERR_SHMSIZE: StoreFull,  # the shared-memory file beside the database could not grow
+    sqlite3.SQLITE_READONLY: StoreReadOnly,
+    sqlite3.SQLITE_PERM: StoreReadOnly,
+}
+# Text that is not UTF-8 any more, or a schema without its tables: SQLite has no code for these.
+_LOST: Final = ("Could not decode to UTF-8", "no such table")
+
+
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """Device and inode, or None where there is no such file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def os_failure(path: Path, error: OSError) -> StoreError:
+    """The named failure for an operating system error on a store's file or folder."""
+    if getattr(error, "winerror", None) == _WINDOWS_IN_USE:
+        return StoreLocked(path)
+    if error.errno in _NO_SPACE:
+        return StoreFull(path)
+    if error.errno in _DENIED:
+        return StoreReadOnly(path)
+    return StoreFailed(path, error.strerror or str(error))
+
+
+def sqlite_failure(path: Path, error: sqlite3.Error, remedy: str) -> StoreError:
+    """The named failure for an SQLite error; `remedy` is what to do when the file is damaged.
+
+    Result codes: https://www.sqlite.org/rescode.html. The lowest byte is the primary code.
+    """
+    extended: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    code = extended & 0xFF
+    lost = any(words in str(error) for words in _LOST)
+    if lost or code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+        return StoreDamaged(path, str(error), remedy)
+    if code == sqlite3.SQLITE_CANTOPEN:
+        return _cannot_open(path, error)
+    named = _NAMED.get(extended, _NAMED.get(code))
+    return StoreFailed(path, str(error)) if named is None else named(path)
+
+
+def _cannot_open(path: Path, error: sqlite3.Error) -> StoreError:
+    """SQLite does not say why it could not open a file; most often permission is what is missing."""
+    writable = os.access(path.parent, os.W_OK | os.X_OK) and os.access(path, os.R_OK | os.W_OK)
+    return StoreFailed(path, str(error)) if writable else StoreReadOnly(path)

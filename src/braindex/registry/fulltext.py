@@ -1,0 +1,149 @@
+"""Full-text search over index terms that were split and stemmed before they come here."""
+
+# ruff: noqa: S608 - only constants of this room become part of a statement; values are parameters
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from braindex.domain.units import EntityFilter, Terms
+from braindex.registry.database import Database, chunks, marks, storable
+from braindex.registry.filters import conditions
+
+# The `ascii` tokenizer takes every character beyond ASCII for a part of a word. With the punctuation added,
+# only white space and control characters separate, so a term comes back exactly as it was split, in whatever
+# script.
+_PUNCTUATION: Final = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~".replace("'", "''").replace('"', '""')
+TABLE: Final = (
+    "CREATE VIRTUAL TABLE fulltext USING fts5(name, parent, signature, path, doc, body, "
+    f"tokenize = \"ascii tokenchars '{_PUNCTUATION}'\")"
+)
+SCHEMA: Final = (TABLE, "CREATE VIRTUAL TABLE fulltext_terms USING fts5vocab(fulltext, 'row')")
+
+# Weights of name, parent, signature, path, doc and body.
+_BM25: Final = "bm25(fulltext, 3.0, 1.0, 1.0, 2.0, 1.5, 1.0)"
+_INSERT: Final = "INSERT INTO fulltext (rowid, name, parent, signature, path, doc, body) VALUES (?, ?, ?, ?, ?, ?, ?)"
+# More words than any question means; the rarest say the most.
+_MAX_TERMS: Final = 128
+# Rows read beyond the cut. Most ties at the cut end within them, and a second reading costs as much as the first.
+_SPARE: Final = 64
+_SPACE: Final = str.maketrans(dict.fromkeys((*range(33), 127), " "))
+
+
+class FullText:
+    """The `fulltext` table: one row an entity, under the entity's row."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._counts: dict[str, int] = {}
+        self._counted_at: object = None
+
+    def put(self, rows: Iterable[tuple[int, Terms]]) -> None:
+        self._database.many(_INSERT, ((row, *_columns(terms)) for row, terms in rows))
+
+    def delete(self, rows: Iterable[int]) -> None:
+        self._database.many("DELETE FROM fulltext WHERE rowid = ?", [(row,) for row in rows])
+
+    def clear(self) -> None:
+        """Deleting row by row would look up every term of every row."""
+        self._database.run("DROP TABLE fulltext")
+        self._database.run(TABLE)
+
+    def optimize(self) -> None:
+        """Merge the index into one piece, for the fastest search."""
+        self._database.run("INSERT INTO fulltext (fulltext) VALUES ('optimize')")
+
+    def frequencies(self, terms: Iterable[str]) -> dict[str, int]:
+        """How many entities have each term, in any column; 0 where none has.
+
+        Counting reads the term's whole list, and one question asks for the same terms several times: counts are
+        kept until the index changes.
+        """
+        generation = self._database.value("SELECT value FROM meta WHERE key = 'generation'")
+        if generation != self._counted_at:
+            self._counts, self._counted_at = {}, generation
+        wanted = list(dict.fromkeys(terms))
+        for term in wanted:
+            if term not in self._counts:
+                found = self._database.value("SELECT doc FROM fulltext_terms WHERE term = ?", (_folded(term),))
+                self._counts[term] = int(found or 0)
+        return {term: self._counts[term] for term in wanted}
+
+    def search(self, terms: Sequence[str], limit: int, narrowed: EntityFilter) -> list[tuple[int, float]]:
+        """The best `limit` rows with their BM25 scores, best first; ties by path, line, name."""
+        frequent, rare = self._by_use(terms)
+        found = self._ranked(rare, limit, narrowed)
+        if frequent and len(found) < limit:
+            found = self._ranked(rare + frequent, limit, narrowed)
+        return found
+
+    def _by_use(self, terms: Sequence[str]) -> tuple[list[str], list[str]]:
+        """The terms that occur, those of more than half of the entities apart.
+
+        FTS5 gives a term of more than half of the rows a weight of nearly nothing, and reading all those rows
+        is most of the time of a search: such terms are only worth it when the others find too little.
+        """
+        counts = self.frequencies(_clean(terms))
+        occurring = sorted((count, term) for term, count in counts.items() if count)
+        half = int(self._database.value("SELECT count(*) FROM entities")) / 2
+        kept = {term for _, term in occurring[:_MAX_TERMS]}
+        frequent = [term for term in counts if term in kept and counts[term] > half]
+        return frequent, [term for term in counts if term in kept and counts[term] <= half]
+
+    def _ranked(self, terms: Sequence[str], limit: int, narrowed: EntityFilter) -> list[tuple[int, float]]:
+        if not terms or limit < 1:
+            return []
+        found = self._past_the_tie(terms, limit, narrowed)
+        keys = self._tie_keys([row for row, _ in found])
+        found.sort(key=lambda one: (one[1], keys[one[0]]))
+        return [(row, -score) for row, score in found[:limit]]
+
+    def _past_the_tie(self, terms: Sequence[str], limit: int, narrowed: EntityFilter) -> list[tuple[int, float]]:
+        """At least the best `limit`, and all that tie with the last of them: which of those is not SQLite's choice."""
+        asked = limit + _SPARE
+        while True:
+            found = self._match(terms, asked, narrowed)
+            if len(found) < asked:
+                return found
+            if found[-1][1] > found[limit - 1][1]:
+                return [one for one in found if one[1] <= found[limit - 1][1]]
+            asked *= 4
+
+    def _match(self, terms: Sequence[str], limit: int, narrowed: EntityFilter) -> list[tuple[int, float]]:
+        """Rows with FTS5's scores, which are negative: the lowest is the best."""
+        words = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+        if narrowed.is_empty:
+            sql = f"SELECT rowid, {_BM25} AS score FROM fulltext WHERE fulltext MATCH ? ORDER BY score LIMIT ?"
+            return [(row, score) for row, score in self._database.rows(sql, (words, limit))]
+        condition, parameters = conditions(narrowed)
+        # CROSS JOIN keeps the order: first the matching rows, then whether each is in scope, then the cut.
+        sql = (
+            f"SELECT fulltext.rowid, {_BM25} AS score FROM fulltext CROSS JOIN entities "
+            f"ON entities.row = fulltext.rowid WHERE fulltext MATCH ? AND {condition} ORDER BY score LIMIT ?"
+        )
+        return [(row, score) for row, score in self._database.rows(sql, (words, *parameters, limit))]
+
+    def _tie_keys(self, rows: Sequence[int]) -> dict[int, tuple[Any, ...]]:
+        """(path, line, name, ordinal) by row: an order that does not depend on how the index was built."""
+        found: dict[int, tuple[Any, ...]] = {}
+        for some in chunks(rows):
+            sql = (
+                "SELECT row, path, line, name, ordinal FROM entities JOIN files ON files.id = entities.file "
+                f"WHERE row IN ({marks(some)})"
+            )
+            found.update((row[0], row[1:]) for row in self._database.rows(sql, some))
+        return found
+
+
+def _columns(terms: Terms) -> tuple[str, ...]:
+    columns = (terms.name, terms.parent, terms.signature, terms.path, terms.doc, terms.body)
+    return tuple(storable(column) for column in columns)
+
+
+def _clean(terms: Iterable[str]) -> list[str]:
+    """Terms as they were indexed: white space and control characters make several of one."""
+    return [word for term in terms for word in storable(term).translate(_SPACE).split(" ") if word]
+
+
+def _folded(term: str) -> str:
+    """Lower case in ASCII alone, as the tokenizer folds."""
+    return storable(term).encode().lower().decode()

@@ -1,0 +1,290 @@
+"""`IndexStore`: everything that is known of one workspace's source, from which it can be rebuilt."""
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from braindex.domain.ports import Vector, VectorChange
+from braindex.domain.results import Skipped
+from braindex.domain.units import EntityFilter, FileRecord, FileUnits, StoredEntity
+from braindex.registry import disk, entities, files, filters, fulltext, meta, outbox, stored_vectors
+from braindex.registry.database import BUSY_SECONDS, Database
+from braindex.registry.failures import StoreDamaged, StoreMissing
+from braindex.registry.meta import ScanMarks
+from braindex.registry.migrations import Migration, open_store
+from braindex.registry.writing import Tables, WriteCounts
+
+INDEX_FILE: Final = "index.db"
+MIGRATIONS: Final = (
+    Migration(
+        "index-1",
+        (
+            *meta.SCHEMA, *files.SCHEMA, *entities.SCHEMA, *stored_vectors.SCHEMA, *fulltext.SCHEMA,
+            *outbox.SCHEMA,
+        ),
+    ),
+)  # fmt: skip
+_REMEDY: Final = "It holds nothing that a scan does not rebuild: scan the workspace again."
+_EVERYTHING: Final = EntityFilter()
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What an index holds. `languages` and `kinds` count entities, the most frequent first."""
+
+    files: int
+    entities: int
+    languages: dict[str, int]
+    kinds: dict[str, int]
+
+
+def set_aside(folder: Path, damage: StoreDamaged | None = None) -> Path | None:
+    """Move a damaged index away, so that the next open starts afresh; see `disk.set_aside`."""
+    return disk.set_aside(folder / INDEX_FILE, damage)
+
+
+class IndexStore:
+    """One workspace's index, open. Made for one operation at a time: `with IndexStore.open(folder) as
+    store:`.
+
+    Opening is cheap, safe from any thread and process; an open store belongs to its thread. Readers see the
+    last committed state and never wait for a writer. Every method may raise a `StoreError`; writes are whole
+    or nothing.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._tables = Tables(database)
+
+    @classmethod
+    def open(cls, folder: Path, *, create: bool = True, busy_seconds: float = BUSY_SECONDS) -> Self:
+        """Open the index in a workspace's folder, created and migrated as needed.
+
+        With `create=False` a missing index is StoreMissing, so that a workspace that was dropped stays
+        dropped. Raises also StoreDamaged (see `set_aside`), StoreTooNew, StoreLocked, StoreReadOnly and
+        StoreFull.
+        """
+        path = folder / INDEX_FILE
+        if not create and not path.exists():
+            raise StoreMissing(path)
+        database = open_store(path, MIGRATIONS, remedy=_REMEDY, busy_seconds=busy_seconds)
+        filters.register(database)
+        return cls(database)
+
+    @staticmethod
+    def exists(folder: Path) -> bool:
+        return (folder / INDEX_FILE).exists()
+
+    def close(self) -> None:
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Everything read inside comes from one moment. Not for writing."""
+        return self._database.snapshot()
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Several writes as one: the old index serves until a rebuild inside is complete."""
+        return self._database.transaction()
+
+    def problems(self) -> list[str]:
+        """What a structural check finds wrong; empty when the index is sound."""
+        return self._database.problems()
+
+    # What has changed
+
+    def generation(self) -> int:
+        """Moves whenever what can be found may have changed, in any process."""
+        return self._tables.meta.number(meta.GENERATION)
+
+    def vector_generation(self) -> int:
+        """Moves whenever a vector was added, replaced or removed, in any process."""
+        return self._tables.meta.number(meta.VECTOR_GENERATION)
+
+    def applied_generation(self) -> int:
+        """Moves whenever vector changes were taken in by ChromaDB, in any process."""
+        return self._tables.meta.number(meta.APPLIED_GENERATION)
+
+    def model(self) -> str | None:
+        """The embedding model of the stored vectors, or None in an index without one."""
+        found = self._tables.meta.get(meta.MODEL)
+        return None if found is None else str(found)
+
+    def set_model(self, model: str) -> None:
+        with self.transaction():
+            self._tables.meta.set(meta.MODEL, model)
+
+    # Files
+
+    def files(self) -> dict[str, FileRecord]:
+        """Every stored file by path."""
+        return self._tables.files.all()
+
+    def touch(self, records: Iterable[FileRecord]) -> None:
+        """Files whose content is what it was (the same digest), with new times."""
+        with self.transaction():
+            self._tables.files.touch(records)
+
+    def record_skipped(self, rows: Sequence[Skipped]) -> None:
+        """Replace the list of what was left out."""
+        with self.transaction():
+            self._tables.files.skip(rows)
+
+    def skipped(self) -> tuple[Skipped, ...]:
+        return self._tables.files.skipped()
+
+    # Writing
+
+    def write(self, batch: Sequence[FileUnits]) -> WriteCounts:
+        """Store files whole, in one transaction.
+
+        Of each file, units with a known id and digest keep their row and vector and get their other columns
+        brought up to date (their `vector` is not read); new and changed ones are written; what the file no
+        longer has is forgotten. Of a path or an id that comes twice, the last counts. Raises VectorMismatch
+        for a vector of another dimension.
+        """
+        with self.transaction():
+            return self._tables.replace(batch)
+
+    def remove(self, paths: Iterable[str]) -> int:
+        """Forget files and their entities, in one transaction; returns how many were known."""
+        with self.transaction():
+            return self._tables.remove(paths)
+
+    def clear(self) -> None:
+        """Forget all files, entities, vectors and the model."""
+        with self.transaction():
+            self._tables.clear()
+
+    def optimize(self) -> None:
+        """Merge the full-text index into one piece: worth it after a first scan."""
+        with self.transaction():
+            self._tables.fulltext.optimize()
+
+    # Entities
+
+    def known_units(self, path: str) -> dict[str, bytes]:
+        """Digest by id of a file's units."""
+        return self._tables.entities.digests(path)
+
+    def entities(self, rows: Iterable[int]) -> dict[int, StoredEntity]:
+        """Entities by row; rows that are gone are left out."""
+        return self._tables.entities.of_rows(rows)
+
+    def of_file(self, path: str) -> list[StoredEntity]:
+        """A file's entities in source order."""
+        return self._tables.entities.of_file(path)
+
+    def rows(self, narrowed: EntityFilter = _EVERYTHING) -> list[int]:
+        """Rows that a filter lets through, in no particular order."""
+        return self._tables.entities.rows(narrowed)
+
+    def entity_count(self, narrowed: EntityFilter = _EVERYTHING) -> int:
+        return self._tables.entities.count(narrowed)
+
+    def rows_by_name(self, names: Sequence[str], narrowed: EntityFilter = _EVERYTHING) -> list[int]:
+        """Rows whose name or qualified name is one of these, whatever the case; by path, line, name."""
+        return self._tables.entities.rows_by_name(names, narrowed)
+
+    def rows_of(self, ids: Iterable[str]) -> dict[str, int]:
+        """Rows by id; unknown ids are left out."""
+        return self._tables.entities.rows_of(ids)
+
+    def totals(self) -> Totals:
+        table = self._tables.entities
+        with self.snapshot():
+            return Totals(
+                self._tables.files.count(),
+                self.entity_count(),
+                table.totals("language"),
+                table.totals("kind"),
+            )
+
+    # Words
+
+    def search(self, terms: Sequence[str], limit: int, narrowed: EntityFilter = _EVERYTHING) -> list[tuple[int, float]]:
+        """Rows that have any of the terms, with BM25 scores (higher is better), best first.
+
+        Column weights: name 3, path 2, doc 1.5, parent, signature and body 1; k1 1.2 and b 0.75 are FTS5's.
+        The filter comes before the cut. Ties by path, line, name. Terms are taken as they are: no operators,
+        no phrases. A term of more than half of the entities, which FTS5 weighs at nearly nothing, only counts
+        when the others find fewer than `limit`.
+        """
+        with self.snapshot():
+            return self._tables.fulltext.search(terms, limit, narrowed)
+
+    def frequencies(self, terms: Iterable[str]) -> dict[str, int]:
+        """In how many entities each term occurs."""
+        return self._tables.fulltext.frequencies(terms)
+
+    # Vectors
+
+    def vector_count(self) -> int:
+        return self._tables.meta.number(meta.VECTOR_COUNT)
+
+    def vectors(self, rows: Iterable[int]) -> dict[int, Vector]:
+        """Vectors by row; rows without one are left out."""
+        return self._tables.vectors.of_rows(rows)
+
+    def vectors_of(self, ids: Iterable[str]) -> dict[str, Vector]:
+        """Vectors by id; ids without one are left out."""
+        return self._tables.vectors.of_ids(ids)
+
+    def all_vectors(self) -> "tuple[array[int], bytearray]":
+        """Every row that has a vector, ascending, and the matrix: the vectors one after the other."""
+        return self._tables.vectors.all()
+
+    def stream_vectors(self) -> "Iterator[tuple[array[int], bytearray]]":
+        """The same in blocks of a few thousand."""
+        return self._tables.vectors.stream()
+
+    def outbox(self, limit: int) -> list[VectorChange]:
+        """The oldest changes that ChromaDB has not taken in yet."""
+        return self._tables.outbox.read(limit)
+
+    def outbox_done(self, changes: Sequence[VectorChange]) -> int:
+        """Forget changes that ChromaDB took in, unless newer ones replaced them; the applied generation."""
+        with self.transaction():
+            self._tables.outbox.done(changes)
+            self._tables.meta.add(meta.APPLIED_GENERATION, 1)
+            return self.applied_generation()
+
+    def outbox_all(self) -> int:
+        """Ask for every vector again, for a ChromaDB that was lost; returns the applied generation."""
+        with self.transaction():
+            self._tables.outbox.add_all()
+            self._tables.meta.add(meta.APPLIED_GENERATION, 1)
+            return self.applied_generation()
+
+    def pending_rows(self) -> list[int]:
+        """Rows whose vector ChromaDB has not taken in yet."""
+        return self._tables.outbox.pending_rows()
+
+    # The scan's markers
+
+    def scan_started(self, now: str) -> None:
+        """From here until `scan_finished` or `scan_failed` the index counts as interrupted."""
+        with self.transaction():
+            self._tables.meta.scan_started(now)
+
+    def scan_finished(self, now: str) -> None:
+        with self.transaction():
+            self._tables.meta.scan_finished(now)
+
+    def scan_failed(self, error: str) -> None:
+        with self.transaction():
+            self._tables.meta.scan_failed(error)
+
+    def scan_marks(self) -> ScanMarks:
+        return self._tables.meta.scan_marks()

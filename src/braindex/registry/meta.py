@@ -1,0 +1,84 @@
+"""Single values of an index: its counters, its embedding model, and the markers of its scans."""
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from braindex.registry.database import Database
+
+# Counters start at a random number, so that one kept in memory never fits an index that was made anew.
+SCHEMA: Final = (
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID",
+    (
+        "INSERT INTO meta VALUES ('generation', random() & 0xFFFFFFFFFFFF), "
+        "('vector_generation', random() & 0xFFFFFFFFFFFF), "
+        "('applied_generation', random() & 0xFFFFFFFFFFFF), ('vector_count', 0)"
+    ),
+)
+
+GENERATION: Final = "generation"
+VECTOR_GENERATION: Final = "vector_generation"
+APPLIED_GENERATION: Final = "applied_generation"
+VECTOR_COUNT: Final = "vector_count"
+MODEL: Final = "model"
+DIMENSION: Final = "dimension"
+_STARTED: Final = "scan_started"
+_FINISHED: Final = "scan_finished"
+_ERROR: Final = "scan_error"
+
+
+@dataclass(frozen=True, slots=True)
+class ScanMarks:
+    """How the last scan went. Times are as given by the caller (UTC, ISO 8601).
+
+    `interrupted` also while one runs: whoever holds the scan's lock knows which. `last_scan` is when a scan
+    last finished.
+    """
+
+    state: Literal["never", "complete", "interrupted", "failed"]
+    last_scan: str | None
+    last_error: str | None
+
+
+class Meta:
+    """The `meta` table."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def get(self, key: str) -> Any:
+        return self._database.value("SELECT value FROM meta WHERE key = ?", (key,))
+
+    def set(self, key: str, value: Any) -> None:
+        self._database.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def add(self, key: str, amount: int) -> None:
+        self._database.run("UPDATE meta SET value = value + ? WHERE key = ?", (amount, key))
+
+    def forget(self, *keys: str) -> None:
+        self._database.many("DELETE FROM meta WHERE key = ?", [(key,) for key in keys])
+
+    def number(self, key: str) -> int:
+        return int(self.get(key))
+
+    def scan_started(self, now: str) -> None:
+        self.set(_STARTED, now)
+        self.forget(_ERROR)
+
+    def scan_finished(self, now: str) -> None:
+        self.set(_FINISHED, now)
+        self.forget(_STARTED, _ERROR)
+
+    def scan_failed(self, error: str) -> None:
+        self.set(_ERROR, error)
+        self.forget(_STARTED)
+
+    def scan_marks(self) -> ScanMarks:
+        found: dict[str, Any] = dict(
+            self._database.rows("SELECT key, value FROM meta WHERE key LIKE 'scan\\_%' ESCAPE '\\'")
+        )
+        finished, error = found.get(_FINISHED), found.get(_ERROR)
+        if error is not None:
+            return ScanMarks("failed", finished, error)
+        if _STARTED in found:
+            return ScanMarks("interrupted", finished, None)
+        return ScanMarks("complete" if finished is not None else "never", finished, None)

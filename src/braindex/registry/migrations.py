@@ -1,0 +1,101 @@
+"""Named migrations: each applied once, whole or not at all, and recorded with the version that did."""
+
+import importlib.metadata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from braindex.registry.database import BUSY_SECONDS, MOVE_AWAY, Database
+from braindex.registry.failures import StoreDamaged, StoreTooNew
+
+# "brdx" in ASCII. Tells a store from any other application's SQLite file (PRAGMA application_id).
+APPLICATION_ID: Final = 0x62726478
+_TABLE: Final = "CREATE TABLE migrations (name TEXT PRIMARY KEY, version TEXT NOT NULL, applied TEXT NOT NULL)"
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """A step of a schema. Once released, its statements never change; a new step is added instead."""
+
+    name: str
+    statements: tuple[str, ...]
+
+
+def running_version() -> str:
+    """The installed braindex's version, or "unknown" in a source tree that was never installed."""
+    try:
+        return importlib.metadata.version("braindex")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
+
+
+def applied(database: Database) -> dict[str, str]:
+    """Names of the migrations in the file, each with the version that applied it, oldest first."""
+    if not database.value("SELECT count(*) FROM sqlite_master WHERE name = 'migrations'"):
+        return {}
+    return dict(database.rows("SELECT name, version FROM migrations ORDER BY rowid"))
+
+
+def open_store(
+    path: Path,
+    migrations: Sequence[Migration],
+    *,
+    remedy: str = MOVE_AWAY,
+    keep_copy: bool = False,
+    busy_seconds: float = BUSY_SECONDS,
+) -> Database:
+    """Open a database at its newest schema, created and migrated as needed; several processes may at once.
+
+    `remedy` ends the message when the file is damaged. With `keep_copy` the file is copied to
+    `<name>.before-<migration>` before a migration changes it. Raises what `Database.open` raises,
+    StoreTooNew, and StoreDamaged for a database of another application.
+    """
+    database = Database.open(path, remedy=remedy, busy_seconds=busy_seconds)
+    try:
+        if _pending(database, migrations):
+            _migrate(database, migrations, keep_copy=keep_copy)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _migrate(database: Database, migrations: Sequence[Migration], *, keep_copy: bool) -> None:
+    """Each step in a transaction of its own; what another process applied meanwhile is left out."""
+    for migration in migrations:
+        with database.transaction():
+            if migration not in _pending(database, migrations):
+                continue
+            if keep_copy and applied(database):
+                database.copy_to(database.path.with_name(f"{database.path.name}.before-{migration.name}"))
+            _apply(database, migration)
+
+
+def _pending(database: Database, migrations: Sequence[Migration]) -> list[Migration]:
+    done = applied(database)
+    if not done:
+        _refuse_foreign(database)
+    unknown = [version for name, version in done.items() if name not in {one.name for one in migrations}]
+    if unknown:
+        raise StoreTooNew(database.path, unknown[-1])
+    return [one for one in migrations if one.name not in done]
+
+
+def _refuse_foreign(database: Database) -> None:
+    tables = database.value("SELECT count(*) FROM sqlite_master")
+    if tables or database.value("PRAGMA application_id") not in (0, APPLICATION_ID):
+        raise StoreDamaged(database.path, "it is a database of another application", database.remedy)
+
+
+def _apply(database: Database, migration: Migration) -> None:
+    if not applied(database):
+        database.run(f"PRAGMA application_id = {APPLICATION_ID}")
+        database.run(_TABLE)
+    for statement in migration.statements:
+        database.run(statement)
+    database.run(
+        "INSERT INTO migrations VALUES (?, ?, ?)",
+        (migration.name, running_version(), datetime.now(UTC).isoformat(timespec="seconds")),
+    )

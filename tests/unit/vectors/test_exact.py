@@ -1,0 +1,116 @@
+from array import array
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from braindex.vectors.exact import Matrix, MatrixCache, blend, nearest_of_blocks
+
+
+def matrix_of(vectors: dict[int, bytes]) -> Matrix:
+    return Matrix.of_vectors(vectors)
+
+
+@pytest.fixture
+def vectors(crowd, pack) -> dict[int, bytes]:
+    return {10 + 3 * i: pack(numbers) for i, numbers in enumerate(crowd(200).values())}
+
+
+def by_hand(vectors: dict[int, bytes], question: bytes) -> list[tuple[int, float]]:
+    asked = np.frombuffer(question, "<f4").astype(float)
+    found = [
+        (row, float(np.linalg.norm(np.frombuffer(one, "<f4").astype(float) - asked))) for row, one in vectors.items()
+    ]
+    return sorted(found, key=lambda one: (one[1], one[0]))
+
+
+@pytest.mark.parametrize("limit", [1, 7, 199, 200, 1000])
+def test_the_nearest_come_with_their_true_distances(limit, vectors, pack) -> None:
+    question = pack([1.0, 2.0] + [0.5] * 14)
+    found = matrix_of(vectors).nearest(question, limit)
+    expected = by_hand(vectors, question)[:limit]
+    assert [row for row, _ in found] == [row for row, _ in expected]
+    assert [distance for _, distance in found] == pytest.approx([distance for _, distance in expected], abs=1e-6)
+
+
+def test_a_vector_is_at_no_distance_from_itself(vectors) -> None:
+    row, vector = next(iter(vectors.items()))
+    assert matrix_of(vectors).nearest(vector, 1) == [(row, 0.0)]
+
+
+def test_equal_distances_come_by_row_and_the_cut_keeps_the_first(pack) -> None:
+    same = pack([1, 1, 0])
+    found = matrix_of(dict.fromkeys((9, 4, 7, 1), same) | {5: pack([0, 0, 1])})
+    assert [row for row, _ in found.nearest(pack([1, 0, 0]), 3)] == [1, 4, 7]
+
+
+@pytest.mark.parametrize("share", [3, 150])
+def test_a_search_can_be_restricted_to_some_rows(share, vectors, pack) -> None:
+    question = pack([0.1] * 16)
+    rows = list(vectors)[:share]
+    found = matrix_of(vectors)
+    positions = found.positions([*rows, 1, 11, 10**6, rows[0]])
+    assert [row for row, _ in found.nearest(question, 2, positions)] == [
+        row for row, _ in by_hand({row: vectors[row] for row in rows}, question)[:2]
+    ]
+
+
+def test_rows_that_have_no_vector_have_no_position(vectors) -> None:
+    assert list(matrix_of(vectors).positions([1, 11, 10**9])) == []
+    assert list(matrix_of(vectors).positions([])) == []
+
+
+def test_the_matrix_is_a_view_of_what_the_store_gave(pack) -> None:
+    rows, values = array("q", [1, 2]), bytearray(pack([1, 0]) + pack([0, 1]))
+    found = Matrix.of(rows, values)
+    assert np.shares_memory(found.values, np.frombuffer(values, dtype=np.uint8))
+
+
+def test_blocks_give_the_answer_of_the_whole(vectors, pack) -> None:
+    question = pack([0.3] * 16)
+    items = list(vectors.items())
+    blocks = (matrix_of(dict(items[start : start + 33])) for start in range(0, 200, 33))
+    assert nearest_of_blocks(blocks, question, 20) == matrix_of(vectors).nearest(question, 20)
+
+
+def test_feedback_moves_the_question_towards_the_vectors_and_keeps_it_a_unit(pack) -> None:
+    question, near, far = pack([1, 0, 0]), pack([0, 1, 0]), pack([0, 0, 1])
+    mixed = np.frombuffer(blend(question, [(near, 3.0), (far, 4.0)], 0.5), "<f4")
+    expected = np.array([1, 0.5 * 3 / 5, 0.5 * 4 / 5])
+    assert mixed == pytest.approx(expected / np.linalg.norm(expected), abs=1e-6)
+
+
+def test_feedback_of_nothing_is_the_question(pack) -> None:
+    question = pack([1, 2, 3])
+    assert np.frombuffer(blend(question, [], 0.4), "<f4") == pytest.approx(np.frombuffer(question, "<f4"))
+
+
+def test_a_matrix_is_loaded_once_for_a_generation(vectors) -> None:
+    cache, loads = MatrixCache(2), []
+
+    def load() -> Matrix:
+        loads.append(1)
+        return matrix_of(vectors)
+
+    first = cache.get(Path("a"), 1, load)
+    assert cache.get(Path("a"), 1, load) is first
+    assert cache.get(Path("a"), 2, load) is not first
+    assert len(loads) == 2
+    cache.forget(Path("a"))
+    cache.get(Path("a"), 2, load)
+    assert len(loads) == 3
+
+
+def test_only_the_workspaces_used_last_are_kept(vectors) -> None:
+    cache, loads = MatrixCache(2), []
+
+    def load(name: str) -> None:
+        def read() -> Matrix:
+            loads.append(name)
+            return matrix_of(vectors)
+
+        cache.get(Path(name), 1, read)
+
+    for name in ("a", "b", "a", "c", "a", "b"):
+        load(name)
+    assert loads == ["a", "b", "c", "b"]

@@ -1,0 +1,271 @@
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from braindex.registry.index import IndexStore
+from braindex.vectors.chroma import ChromaVectors, VectorIndexBusy
+from braindex.vectors.index import DenseIndexes, WorkspaceVectors
+
+
+class World:
+    """One workspace, searched as a small one (`exact`) and as a large one (`large`)."""
+
+    def __init__(self, folder: Path, store: IndexStore, fill: Callable[..., dict[str, int]]) -> None:
+        self.folder = folder
+        self.store = store
+        self.fill = partial(fill, store)
+        self.small_indexes = DenseIndexes()
+        self.large_indexes = DenseIndexes(exact_limit=0)
+
+    @property
+    def exact(self) -> WorkspaceVectors:
+        return self.small_indexes.of(self.folder, self.store)
+
+    @property
+    def large(self) -> WorkspaceVectors:
+        return self.large_indexes.of(self.folder, self.store)
+
+    def close(self) -> None:
+        self.small_indexes.close()
+        self.large_indexes.close()
+
+
+@pytest.fixture
+def world(folder: Path, store: IndexStore, fill: Callable[..., dict[str, int]]) -> Iterator[World]:
+    opened = World(folder, store, fill)
+    yield opened
+    opened.close()
+
+
+def test_both_arms_give_the_same_answer(world, crowd, pack) -> None:
+    world.fill(crowd(300))
+    assert world.large.sync() == 300
+    for seed in range(5):
+        question = pack(np.random.default_rng(seed).normal(size=16).tolist())
+        expected = world.exact.nearest(question, 20)
+        assert len(expected) == 20
+        assert world.large.nearest(question, 20) == expected
+
+
+def test_distances_are_true_and_of_the_rows_that_have_a_vector(world, pack) -> None:
+    rows = world.fill({"same": [1, 0], "right": [0, 1], "none": None})
+    for index in (world.exact, world.large):
+        found = index.distances(pack([1, 0]), [*rows.values(), 999])
+        assert found == pytest.approx({rows["same"]: 0, rows["right"]: 2**0.5}, abs=1e-6)
+        assert index.distances(pack([1, 0]), []) == {}
+
+
+def test_a_search_among_some_rows_finds_the_nearest_of_them(world, crowd, pack) -> None:
+    rows = list(world.fill(crowd(100)).values())
+    question = pack([1.0] * 16)
+    everything = world.exact.nearest(question, 100)
+    scope = rows[::7]
+    expected = [one for one in everything if one[0] in scope][:3]
+    for index in (world.exact, world.large):
+        assert index.nearest(question, 3, among=[*scope, 10**6]) == expected
+        assert index.nearest(question, 3, among=[]) == []
+
+
+def test_feedback_uses_the_stored_vectors(world, pack) -> None:
+    rows = world.fill({"a": [0, 1, 0], "none": None})
+    index = world.exact
+    mixed = np.frombuffer(index.blend(pack([1, 0, 0]), [(rows["a"], 2.0), (rows["none"], 9.0), (999, 9.0)], 1.0), "<f4")
+    assert mixed == pytest.approx([2**-0.5, 2**-0.5, 0], abs=1e-6)
+
+
+def test_an_empty_store_and_no_limit_find_nothing(world, pack) -> None:
+    for index in (world.exact, world.large):
+        assert index.nearest(pack([1, 0]), 5) == []
+    world.fill({"a": [1, 0]})
+    for index in (world.exact, world.large):
+        assert index.nearest(pack([1, 0]), 0) == []
+
+
+def test_what_chroma_has_not_taken_in_yet_is_found(world, crowd, pack) -> None:
+    old = crowd(50)
+    world.fill(old)
+    index = world.large
+    index.sync()
+    rows = world.fill({**old, "n3": [9.0] + [0.1] * 15, "new": [10.0] + [0.0] * 15})
+    found = index.nearest(pack([1.0] + [0.0] * 15), 3)
+    assert [row for row, _ in found[:2]] == [rows["new"], rows["n3"]]
+
+
+def test_what_was_deleted_is_not_found_and_takes_no_place(world, crowd, pack) -> None:
+    everything = crowd(200)
+    rows = world.fill(everything)
+    index = world.large
+    index.sync()
+    question = pack(everything["n0"])
+    nearest = [row for row, _ in index.nearest(question, 60)]
+    gone = set(nearest[:40])
+    world.fill({name: numbers for name, numbers in everything.items() if rows[name] not in gone})
+    found = index.nearest(question, 20)
+    assert len(found) == 20
+    assert not gone & {row for row, _ in found}
+    assert [row for row, _ in found] == nearest[40:60]
+
+
+def test_syncing_again_does_nothing(world, crowd) -> None:
+    world.fill(crowd(20))
+    index = world.large
+    assert (index.sync(), index.sync()) == (20, 0)
+    assert world.store.outbox(5) == []
+    assert world.store.pending_rows() == []
+
+
+def test_a_stopped_sync_goes_on_at_the_next(world, crowd, pack) -> None:
+    world.fill(crowd(4500, 4))
+    index = world.large
+    asked = iter([False, True])
+    assert index.sync(stop=lambda: next(asked)) == 2000
+    question = pack([1, 2, 3, 4])
+    expected = world.exact.nearest(question, 10)
+    assert index.nearest(question, 10) == expected
+    assert index.sync() == 2500
+    assert index.nearest(question, 10) == expected
+
+
+def test_a_sync_that_was_cut_off_is_answered_exactly_and_then_built_anew(world, crowd, pack) -> None:
+    world.fill(crowd(100))
+    index = world.large
+    index.sync()
+    (world.folder / "vector_db.writing").touch()
+    question = pack([1.0] * 16)
+    assert index.nearest(question, 10) == world.exact.nearest(question, 10)
+    assert index.sync() == 100
+    assert not (world.folder / "vector_db.writing").exists()
+    assert index.nearest(question, 10) == world.exact.nearest(question, 10)
+
+
+@pytest.mark.parametrize("damage", ["gone", "not a database", "no vectors"])
+def test_a_lost_or_damaged_chroma_is_answered_exactly_and_built_anew(world, damage, crowd, pack) -> None:
+    vectors = crowd(100)
+    world.fill(vectors)
+    index = world.large
+    index.sync()
+    world.large_indexes.close()
+    if damage == "gone":
+        shutil.rmtree(world.folder / "vector_db")
+    elif damage == "not a database":
+        (world.folder / "vector_db" / "chroma.sqlite3").write_bytes(b"not a database" * 99)
+    else:
+        (world.folder / "vector_db" / "chroma.sqlite3").unlink()
+    question = pack([1.0] * 16)
+    expected = world.exact.nearest(question, 10)
+    assert index.nearest(question, 10) == expected
+    world.fill({**vectors, "new": [1.0] * 16})
+    assert index.sync() >= 101
+    assert index.sync() == 0
+    found = index.nearest(question, 10)
+    assert found == world.exact.nearest(question, 10)
+    assert found[0][1] == 0.0
+
+
+def test_while_chroma_is_busy_the_stored_vectors_answer(world, crowd, pack) -> None:
+    world.fill(crowd(50))
+    index = world.large
+    index.sync()
+    question = pack([1.0] * 16)
+    expected = world.exact.nearest(question, 5)
+    holder, inside, leave = ChromaVectors(world.folder), threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with holder.turn():
+            inside.set()
+            leave.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    inside.wait()
+    try:
+        assert index.nearest(question, 5) == expected
+        with pytest.raises(VectorIndexBusy):
+            index.sync()
+    finally:
+        leave.set()
+        thread.join()
+    assert index.sync() == 0
+
+
+def test_a_model_of_another_dimension_replaces_the_old_vectors(world, crowd, pack) -> None:
+    world.fill(crowd(50, 16))
+    index = world.large
+    index.sync()
+    world.store.clear()
+    world.fill(crowd(30, 8))
+    question = pack([1.0] * 8)
+    expected = world.exact.nearest(question, 5)
+    assert index.nearest(question, 5) == expected
+    index.sync()
+    assert index.nearest(question, 5) == expected
+    assert world.store.outbox(1) == []
+
+
+def test_a_model_of_the_same_dimension_leaves_nothing_of_the_old_behind(world, crowd, pack) -> None:
+    world.fill(crowd(50))
+    index = world.large
+    index.sync()
+    world.store.clear()
+    world.fill(crowd(30, seed=8))
+    index.sync()
+    chroma = ChromaVectors(world.folder)
+    world.large_indexes.close()
+    with chroma.turn():
+        chroma.refresh(world.store.applied_generation())
+        assert chroma.count() == 30
+    chroma.close()
+
+
+def test_a_change_is_seen_at_the_next_question(world, crowd, pack) -> None:
+    vectors = crowd(20)
+    rows = world.fill(vectors)
+    index = world.exact
+    question = pack(vectors["n4"])
+    assert index.nearest(question, 1) == [(rows["n4"], 0.0)]
+    world.fill({name: numbers for name, numbers in vectors.items() if name != "n4"})
+    assert index.nearest(question, 1)[0][0] != rows["n4"]
+
+
+@pytest.mark.parametrize("exact_limit", [0, 100])
+def test_two_workspaces_are_searched_apart(exact_limit, tmp_path, fill, pack) -> None:
+    indexes = DenseIndexes(exact_limit=exact_limit)
+    found = {}
+    for name, numbers in (("one", [1.0, 0.0]), ("two", [0.0, 1.0])):
+        with IndexStore.open(tmp_path / name) as store:
+            fill(store, {name: numbers})
+            index = indexes.of(tmp_path / name, store)
+            index.sync()
+            found[name] = [distance for _, distance in index.nearest(pack([1, 0]), 5)]
+    assert found == {"one": [0.0], "two": [pytest.approx(2**0.5, abs=1e-6)]}
+    indexes.close()
+
+
+@pytest.mark.parametrize("exact_limit", [0, 100])
+def test_a_forgotten_workspace_can_be_deleted_and_made_again(exact_limit, folder, fill, pack) -> None:
+    indexes = DenseIndexes(exact_limit=exact_limit)
+    for numbers in ([1.0, 0.0], [0.0, 1.0]):
+        with IndexStore.open(folder) as store:
+            fill(store, {"a": numbers})
+            index = indexes.of(folder, store)
+            index.sync()
+            assert [distance for _, distance in index.nearest(pack(numbers), 5)] == [0.0]
+        indexes.forget(folder)
+        shutil.rmtree(folder)
+
+
+def test_only_a_few_workspaces_stay_open(tmp_path, fill, pack) -> None:
+    indexes = DenseIndexes(exact_limit=0, kept_workspaces=2)
+    for name in "abcab":
+        with IndexStore.open(tmp_path / name) as store:
+            fill(store, {name: [1, 0]})
+            index = indexes.of(tmp_path / name, store)
+            index.sync()
+            assert len(index.nearest(pack([1, 0]), 5)) == 1
+        assert len(indexes._open) <= 2
+    indexes.close()
