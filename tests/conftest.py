@@ -1,6 +1,5 @@
 """What tests share: an application over a fresh data folder, and projects made of a few files."""
 
-import logging
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -21,18 +20,6 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     monkeypatch.setenv("USERPROFILE", str(home))
     for name in ("BRAIN_DIR", "BRAIN_WORKSPACE", "CLAUDE_PROJECT_DIR", "QUERY_DISTANCE_THRESHOLD"):
         monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture(autouse=True)
-def _own_logging() -> Iterator[None]:
-    """A command that ran in this process leaves its log file's handlers on no later test."""
-    logger = logging.getLogger("braindex")
-    handlers, level, propagate = list(logger.handlers), logger.level, logger.propagate
-    yield
-    for one in set(logger.handlers) - set(handlers):
-        one.close()
-    logger.handlers, logger.propagate = handlers, propagate
-    logger.setLevel(level)
 
 
 @pytest.fixture

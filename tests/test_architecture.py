@@ -1,12 +1,15 @@
 """The house rules, enforced: who may import whom, how large a thing may grow, what must not exist."""
 
 import ast
+import os
+import shutil
 import statistics
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from importlinter.cli import lint_imports
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "braindex"
@@ -53,10 +56,27 @@ def _oversized(source: str, longest: int) -> list[str]:
     return [f"{name}: {lines} lines" for name, lines in _functions(source) if lines > longest]
 
 
-def test_the_import_contracts_hold(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.chdir(ROOT)
-    outcome = lint_imports(config_filename=str(ROOT / ".importlinter"), cache_dir=None)
-    assert outcome == 0, capsys.readouterr().out
+def _lint_imports(root: Path) -> subprocess.CompletedProcess[str]:
+    """In a process of its own: the linter sets up logging for itself alone."""
+    program = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(cache_dir=None))"
+    environ = {**os.environ, "PYTHONPATH": str(root / "src")}
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, cwd=root, env=environ, capture_output=True, text=True, check=False)
+
+
+def test_the_import_contracts_hold() -> None:
+    outcome = _lint_imports(ROOT)
+    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
+
+
+def test_an_arrow_that_points_up_breaks_the_contract(tmp_path: Path) -> None:
+    shutil.copytree(SOURCE, tmp_path / "src" / "braindex", ignore=shutil.ignore_patterns("data", "__pycache__"))
+    shutil.copy(ROOT / ".importlinter", tmp_path)
+    with (tmp_path / "src" / "braindex" / "domain" / "tokens.py").open("a") as file:
+        file.write("\nfrom braindex.services import ask\n")
+    outcome = _lint_imports(tmp_path)
+    assert outcome.returncode != 0
+    assert "braindex.domain.tokens -> braindex.services" in outcome.stdout
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
