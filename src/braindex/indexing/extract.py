@@ -1,0 +1,78 @@
+"""Bytes of a source file → its entities. One engine: what differs between languages is their row and their query."""
+
+import logging
+import os
+import time
+from typing import Final
+
+from tree_sitter import Node, Range
+
+from braindex.domain.entities import CodeEntity
+from braindex.indexing.extract_grammars import PARSE_SECONDS, GrammarUnavailable, ParseTimeout, grammar_of, parse
+from braindex.indexing.extract_matches import Found, find
+from braindex.indexing.extract_scope import EntityBuilder, Numbering
+from braindex.indexing.extract_source import Source
+from braindex.languages import LANGUAGES, LanguageSpec, language_for
+
+__all__ = ["GrammarUnavailable", "ParseTimeout", "extract_entities", "language_of"]
+
+_log: Final = logging.getLogger(__name__)
+
+
+def language_of(path: str) -> str | None:
+    """The name of the language that a file's suffix stands for, or None."""
+    spec = language_for(path)
+    return None if spec is None else spec.name
+
+
+def extract_entities(path: str | os.PathLike[str], source: str | bytes) -> list[CodeEntity]:
+    """Every definition, element, rule or section of a file, in source order; [] for an unknown suffix.
+
+    `path` is what the entities carry (with `/`) and what tells the language. Bytes are read as UTF-8, a byte order
+    mark is passed over, and what is not UTF-8 becomes U+FFFD. Lines end at LF, CR LF and a lone CR.
+
+    Raises GrammarUnavailable when the language cannot be parsed here, and ParseTimeout when parsing takes longer
+    than PARSE_SECONDS.
+    """
+    name = os.fspath(path)
+    spec = language_for(name)
+    if spec is None:
+        return []
+    return _Extraction(name.replace(os.sep, "/"), Source(source)).run(spec)
+
+
+class _Extraction:
+    """One file: its own language first, then those written inside it."""
+
+    def __init__(self, path: str, source: Source) -> None:
+        self._path = path
+        self._source = source
+        self._numbering = Numbering()
+        self._deadline = time.monotonic() + PARSE_SECONDS
+
+    def run(self, spec: LanguageSpec) -> list[CodeEntity]:
+        found = self._find(spec, None)
+        entities = EntityBuilder(self._path, spec, found, self._numbering).build()
+        for _, name, node in sorted(found.injections.values(), key=lambda one: one[2].start_byte):
+            entities += self._injected(name, node)
+        entities.sort(key=lambda entity: (entity.start, -entity.end))
+        return entities
+
+    def _find(self, spec: LanguageSpec, within: Range | None) -> Found:
+        grammar = grammar_of(spec)
+        tree = parse(grammar, spec.prepare(self._source.valid), within)
+        return find(grammar, tree.root_node, self._source)
+
+    def _injected(self, name: str, node: Node) -> list[CodeEntity]:
+        """The entities of another language inside a node; an unusable grammar costs only these."""
+        spec = next((one for one in LANGUAGES if one.name == name), None)
+        if spec is None:
+            return []
+        if time.monotonic() > self._deadline:
+            raise ParseTimeout(PARSE_SECONDS)
+        try:
+            found = self._find(spec, node.range)
+        except GrammarUnavailable as error:
+            _log.warning("%s: %s", self._path, error)
+            return []
+        return EntityBuilder(self._path, spec, found, self._numbering).build()

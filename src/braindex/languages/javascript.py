@@ -1,0 +1,38 @@
+"""JavaScript, with JSX: declarations, functions bound to names, classes, object members."""
+
+from dataclasses import replace
+from typing import Final
+
+from braindex.domain.entities import CodeEntity
+from braindex.languages.spec import LanguageSpec, is_constant_name
+
+
+def refine(entity: CodeEntity) -> CodeEntity | None:
+    """Tell constructors from methods, and constants from variables."""
+    if entity.kind == "method" and entity.name == "constructor":
+        return replace(entity, kind="constructor")
+    if entity.kind == "variable" and is_constant_name(entity.name):
+        return replace(entity, kind="constant")
+    return entity
+
+
+def unquoted(text: str) -> str:
+    """A member's name without the quotes that some names need."""
+    return text[1:-1] if len(text) > 2 and text[0] == text[-1] and text[0] in "'\"`" else text
+
+
+JAVASCRIPT: Final = LanguageSpec(
+    name="javascript",
+    suffixes=(".js", ".mjs", ".cjs"),
+    grammar="tree_sitter_javascript:language",
+    queries=("ecmascript", "javascript"),
+    body_field="body",
+    parameter_fields=("parameters", "parameter"),
+    uncounted=frozenset({"comment"}),
+    plain_owners=frozenset({"prototype"}),
+    self_owners=frozenset({"this", "self"}),
+    clean_name=unquoted,
+    refine=refine,
+)
+
+JSX: Final = replace(JAVASCRIPT, name="jsx", suffixes=(".jsx",))

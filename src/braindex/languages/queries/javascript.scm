@@ -1,0 +1,5 @@
+; Class fields: a function is a method, anything else a property.
+(field_definition
+  property: (_) @name
+  value: [(arrow_function) (function_expression)] @value) @definition.method
+(field_definition property: (_) @name) @definition.property

@@ -1,0 +1,27 @@
+; Class fields: a function is a method, anything else a property.
+(public_field_definition
+  name: (_) @name
+  value: [(arrow_function) (function_expression)] @value) @definition.method
+(public_field_definition name: (_) @name) @definition.property
+
+; Types.
+(interface_declaration name: (_) @name) @definition.interface
+(type_alias_declaration name: (_) @name) @definition.type
+(enum_declaration name: (_) @name) @definition.enum
+(abstract_class_declaration name: (_) @name) @definition.class
+(internal_module name: (_) @name) @definition.namespace
+(module name: (_) @name) @definition.namespace
+(ambient_declaration (statement_block) @body (#set! name "global")) @definition.namespace
+(ambient_declaration (_) @wrapped) @span
+
+; Signatures without a body: overloads, abstract methods, declarations, members of interfaces.
+(function_signature name: (_) @name) @definition.function
+(abstract_method_signature "get" name: (_) @name) @definition.getter
+(abstract_method_signature "set" name: (_) @name) @definition.setter
+(abstract_method_signature name: (_) @name) @definition.method
+(class_body (method_signature name: (_) @name) @definition.method)
+(interface_body (method_signature name: (_) @name) @definition.method)
+(ambient_declaration
+  (lexical_declaration (variable_declarator name: (identifier) @name) @definition.variable) @span)
+(ambient_declaration
+  (variable_declaration (variable_declarator name: (identifier) @name) @definition.variable) @span)

@@ -1,0 +1,60 @@
+"""What makes one language different from another, as data."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from braindex.domain.entities import CodeEntity
+
+
+def _as_written(text: str) -> str:
+    return text
+
+
+def _as_stored(data: bytes) -> bytes:
+    return data
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageSpec:
+    """One language: where its grammar is, which queries find its definitions, and how their text is read.
+
+    `suffixes` are lower case, with the dot. `grammar` is `module:function` of the package that brings it; it is
+    imported at first use. `queries` are file stems in `queries/`; of several patterns that match one node, the
+    first counts. `separator` joins the parts of a qualified name.
+
+    `body_field`, `parameter_fields` and `return_field` are the fields of a definition's node, or of the function that
+    is its value, that hold these parts; a query may capture them where the grammar names no field.
+    `type_members` renames the kind of an entity directly inside a class or interface (function → method).
+    `comment_docs` are the kinds whose leading comment is their documentation, None for all. `uncounted` are the node
+    types in a parameter list that are no parameters; `bound` the names of a method's first parameter that callers do
+    not pass. `plain_owners` are parts of an owner's name that say nothing about it (`prototype`); `self_owners` are
+    owners that mean the enclosing entity (`this`).
+
+    `prepare(data)` gives the bytes to parse where the grammar stumbles over what it need not see: other bytes, but as
+    many, with every line end in its place. `clean_name(text)` and `clean_doc(text)` turn source text into what a
+    reader sees. `refine(entity)` may change one entity, or drop it with None, knowing only that entity.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    grammar: str
+    queries: tuple[str, ...]
+    separator: str = "."
+    body_field: str = ""
+    parameter_fields: tuple[str, ...] = ()
+    return_field: str = ""
+    type_members: Mapping[str, str] = field(default_factory=dict)
+    comment_docs: frozenset[str] | None = None
+    uncounted: frozenset[str] = frozenset()
+    bound: frozenset[str] = frozenset()
+    plain_owners: frozenset[str] = frozenset()
+    self_owners: frozenset[str] = frozenset()
+    prepare: Callable[[bytes], bytes] = _as_stored
+    clean_name: Callable[[str], str] = _as_written
+    clean_doc: Callable[[str], str] = _as_written
+    refine: Callable[[CodeEntity], CodeEntity | None] | None = None
+
+
+def is_constant_name(name: str) -> bool:
+    """Whether a variable's name is written the way constants are: `MAX_SIZE`, `_TOKEN`, `K`."""
+    return name.isupper()
