@@ -10,6 +10,7 @@ from braindex.config import load_settings
 from braindex.domain.errors import UsageError
 from braindex.domain.results import Answer, Question, Workspace
 from braindex.domain.tokens import count_tokens
+from braindex.services import freshness
 
 PROJECT = {
     "src/sessions.py": (
@@ -106,6 +107,51 @@ def test_a_file_that_was_deleted_since_the_scan_is_not_cited(project) -> None:
     app, workspace, root = project
     (root / "src/database.py").unlink()
     assert "src/database.py" not in [one.path for one in _ask(app, workspace, "open database").sources]
+
+
+@pytest.fixture
+def later(project: tuple[App, Workspace, Path], monkeypatch: pytest.MonkeyPatch) -> tuple[App, Workspace, Path]:
+    """The same project, as if more than two seconds had passed since its scan."""
+    monkeypatch.setattr(freshness, "LOOK_EVERY", 0.0)
+    monkeypatch.setattr(freshness, "LOOK_TIME", 30.0)
+    monkeypatch.setattr(freshness, "TAKE_IN_TIME", 30.0)
+    return project
+
+
+def test_a_function_written_since_the_scan_is_found_without_a_scan(later) -> None:
+    app, workspace, root = later
+    (root / "src" / "fresh.py").write_text("def brand_new_function():\n    return 1\n")
+    assert _ask(app, workspace, "brand_new_function").sources[0].path == "src/fresh.py"
+
+
+def test_what_was_renamed_since_the_scan_is_found_under_its_new_name_only(later) -> None:
+    app, workspace, root = later
+    (root / "src/database.py").rename(root / "src/storage.py")
+    paths = {one.path for one in _ask(app, workspace, "open_database").sources}
+    assert "src/storage.py" in paths
+    assert "src/database.py" not in paths
+
+
+def test_a_question_about_an_unchanged_workspace_writes_nothing(later) -> None:
+    app, workspace, root = later
+    for file in root.rglob("*"):
+        os.utime(file, ns=(1_700_000_000_000_000_000, 1_700_000_000_000_000_000))
+    app.scans.run(workspace)
+    with app.workspaces.open_index(workspace) as store:
+        before = store.scan_marks()
+    _ask(app, workspace, "cookies")
+    with app.workspaces.open_index(workspace) as store:
+        assert store.scan_marks() == before
+
+
+def test_a_question_during_a_long_scan_says_what_is_still_missing(app: App, make_project, monkeypatch) -> None:
+    monkeypatch.setattr(freshness, "FIRST_SCAN_TIME", 0.0)
+    many = {f"m{number}.py": f"def function_{number}():\n    pass\n" * 20 for number in range(300)}
+    workspace = app.workspaces.open(make_project(many))
+    answer = _ask(app, workspace, "function_7")
+    assert "the first scan is running" in answer.coverage
+    app.scans.start(workspace).wait(60)
+    assert _ask(app, workspace, "function_7").coverage == ""
 
 
 def test_a_file_swapped_for_a_link_out_of_the_workspace_is_not_read(project, tmp_path: Path) -> None:

@@ -266,7 +266,7 @@ def test_a_workspace_that_is_dropped_during_its_scan_stays_dropped(app: App, mak
     workspace = app.workspaces.open(make_project(_many(1500)))
     handle = app.scans.start(workspace)
     while handle.running and not handle.progress().entities:
-        pass
+        handle.wait(0.01)
     app.workspaces.drop(workspace)
     with pytest.raises(ScanStopped):
         handle.wait(60)

@@ -23,6 +23,7 @@ _LEADING: Final = re.compile(
     r"\A(\ufeff|#![^\n]*\n|<!doctype[^>]*>|['\"]use (strict|client|server)['\"];?|\s)+", re.IGNORECASE
 )
 _STAR: Final = re.compile(r"^\s*\*+ ?", re.MULTILINE)
+_LINE_END: Final = re.compile(rb"\r\n|\r|\n")
 _NOISE: Final = re.compile(r"^[\W_]*$")
 _NOTICE: Final = re.compile(r"copyright|licen[cs]ed? under|SPDX-License|all rights reserved", re.IGNORECASE)
 
@@ -130,11 +131,11 @@ def _substance(line: str) -> bool:
     return not (_NOISE.match(line) or _IMPORT.match(line) or _LINE_COMMENT.match(line))
 
 
-def code_blocks(path: str, language: str, lines: Sequence[str], entities: Sequence[CodeEntity]) -> list[CodeEntity]:
+def code_blocks(
+    path: str, language: str, lines: Sequence[str], entities: Sequence[CodeEntity], data: bytes
+) -> list[CodeEntity]:
     """Runs of code outside any definition, at most 50 lines each, named by their first line of substance."""
-    offsets = [0]
-    for line in lines:
-        offsets.append(offsets[-1] + len(line.encode("utf-8", "replace")) + 1)
+    offsets = [0, *(match.end() for match in _LINE_END.finditer(data)), len(data)]
     seen: dict[str, int] = {}
     blocks: list[CodeEntity] = []
     covered = _covered(entities, len(lines))

@@ -8,15 +8,16 @@ from typing import Final
 
 from braindex.domain.entities import CALLABLE_KINDS, CodeEntity
 from braindex.domain.identity import entity_id
+from braindex.domain.lines import split_lines
 from braindex.domain.ports import Passage
 from braindex.domain.units import Terms
 from braindex.domain.words import terms
 from braindex.indexing.blocks import code_blocks, file_body, file_entity
-from braindex.indexing.extract import extract_entities, language_of
+from braindex.indexing.extract import extract_entities
+from braindex.languages import language_for
 
 INDEXED_CHARACTERS: Final = 8000  # of a body; what comes later repeats the words of what came before
 _DOC_CHARACTERS: Final = 4000
-_BLOCK_LANGUAGES: Final = frozenset({"python", "javascript", "jsx", "typescript", "tsx"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +39,15 @@ def index_file(path: str, data: bytes, skip_bare: Sequence[str] = ()) -> list[In
     entities = extract_entities(path, data)
     if not entities and path.lower().endswith(tuple(skip_bare)) and skip_bare:
         return []
-    language = language_of(path) or "text"
-    lines = data.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
-    if lines and not lines[-1]:
-        lines.pop()
+    spec = language_for(path)
+    language = spec.name if spec else "text"
+    lines = split_lines(data.decode("utf-8", "replace"))
     whole = file_entity(path, language, lines, entities, len(data))
     body = file_body(lines, entities, whole.docstring)
     found = [_indexed(whole, body)]
     found += [_indexed(one, text) for one, text in zip(entities, own_texts(data, entities), strict=True)]
-    if entities and language in _BLOCK_LANGUAGES:
-        blocks = code_blocks(path, language, lines, entities)
+    if spec and spec.statements:
+        blocks = code_blocks(path, language, lines, entities, data)
         found += [_indexed(one, "\n".join(lines[one.line - 1 : one.end_line])) for one in blocks]
     return found
 

@@ -32,6 +32,7 @@ JAVASCRIPT: Final = LanguageSpec(
     plain_owners=frozenset({"prototype"}),
     self_owners=frozenset({"this", "self"}),
     clean_name=unquoted,
+    statements=True,
     refine=refine,
 )
 

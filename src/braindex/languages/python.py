@@ -78,5 +78,6 @@ PYTHON: Final = LanguageSpec(
     uncounted=frozenset({"comment", "keyword_separator", "positional_separator", "line_continuation"}),
     bound=frozenset({"self", "cls", "mcs", "mcls", "metacls", "_self", "_cls", "__self", "__cls"}),
     clean_doc=_string_value,
+    statements=True,
     refine=_refine,
 )

@@ -30,6 +30,8 @@ class LanguageSpec:
     not pass. `plain_owners` are parts of an owner's name that say nothing about it (`prototype`); `self_owners` are
     owners that mean the enclosing entity (`this`).
 
+    `statements` says that code outside any definition means something: it is kept in blocks.
+
     `prepare(data)` gives the bytes to parse where the grammar stumbles over what it need not see: other bytes, but as
     many, with every line end in its place. `clean_name(text)` and `clean_doc(text)` turn source text into what a
     reader sees. `refine(entity)` may change one entity, or drop it with None, knowing only that entity.
@@ -50,6 +52,7 @@ class LanguageSpec:
     plain_owners: frozenset[str] = frozenset()
     self_owners: frozenset[str] = frozenset()
     prepare: Callable[[bytes], bytes] = _as_stored
+    statements: bool = False
     clean_name: Callable[[str], str] = _as_written
     clean_doc: Callable[[str], str] = _as_written
     refine: Callable[[CodeEntity], CodeEntity | None] | None = None

@@ -1,6 +1,5 @@
 """Answers a question from a workspace's memory: retrieve, rank, verify, excerpt."""
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from braindex.domain.rerank import lexical_rerank
 from braindex.domain.results import Answer, Question, Source, Workspace
 from braindex.domain.units import EntityFilter, StoredEntity
 from braindex.registry.index import IndexStore
+from braindex.services.freshness import Freshness
 from braindex.services.retrieve import Retrieved, Retriever
 from braindex.services.roots import checked_root
 from braindex.services.scan import OpenDense, Scans
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from braindex.services.verify import Verified, Verifier
 
 LARGEST_LIMIT: Final = 50
-FIRST_SCAN_WAIT: Final = 6.0  # seconds the first question gives a first scan; clients give up after ten or more
 EXCERPT_TOKENS: Final = 220  # for all excerpts of an answer of eight sources; more sources get as much each
 LONGEST_CITED: Final = 50  # lines of a class or section; a longer one is cited by its header
 _DEFAULT_LIMIT: Final = 8
@@ -61,7 +60,7 @@ class Asking:
         options: Callable[[Path], WorkspaceOptions],
     ) -> None:
         self._workspaces = workspaces
-        self._scans = scans
+        self._freshness = Freshness(workspaces, scans, options)
         self._embedder = embedder
         self._open_dense = open_dense
         self._options = options
@@ -76,7 +75,7 @@ class Asking:
 
         check_question(question)
         root = checked_root(workspace.path)
-        coverage = self._covered(workspace)
+        coverage = self._freshness.take_in(workspace, root)
         options = self._options(root)
         with self._workspaces.open_index(workspace) as store:
             dense = self._open_dense(self._workspaces.folder(workspace), store)
@@ -91,22 +90,6 @@ class Asking:
             sources = lexical_rerank(question.text, sources, options.lexical_rerank_weight)
         reason = _NO_ENGINE if sources else _nothing(question)
         return Answer(workspace, question.text, "none", reason, None, tuple(sources), coverage)
-
-    def _covered(self, workspace: Workspace) -> str:
-        """Starts a first scan where there was none; says what part of the workspace can be searched so far."""
-        with self._workspaces.open_index(workspace) as store:
-            if store.scan_marks().last_scan is not None:
-                return ""
-        handle = self._scans.start(workspace)
-        deadline = time.monotonic() + FIRST_SCAN_WAIT
-        while handle.wait(max(0.0, min(0.2, deadline - time.monotonic()))) is None:
-            if time.monotonic() >= deadline:
-                progress = handle.progress()
-                return (
-                    f"the first scan is running: {progress.files_done} of {progress.files_total or '?'} files are "
-                    f"searched; ask again for the rest"
-                )
-        return ""
 
     def _sources(
         self, store: IndexStore, retrieved: Retrieved, verifier: "Verifier", question: Question

@@ -50,6 +50,7 @@ class ScanHandle:
     def __init__(self) -> None:
         self.stop = threading.Event()
         self._finished = threading.Event()
+        self._indexed = threading.Event()
         self._progress = _IDLE
         self._summary: ScanSummary | None = None
         self._error: BaseException | None = None
@@ -61,6 +62,16 @@ class ScanHandle:
         """How far the scan is."""
         return self._progress
 
+    def indexed(self) -> None:
+        """From here on questions are answered from all files; what is left is the vector index on disk."""
+        self._indexed.set()
+
+    def wait_indexed(self, timeout: float) -> bool:
+        """Whether every file is in the index, after at most `timeout` seconds. Raises the scan's own error."""
+        if self._indexed.wait(timeout) and self._finished.is_set() and self._error is not None:
+            raise self._error
+        return self._indexed.is_set()
+
     @property
     def running(self) -> bool:
         return not self._finished.is_set()
@@ -68,6 +79,7 @@ class ScanHandle:
     def finish(self, summary: ScanSummary | None, error: BaseException | None) -> None:
         self._summary, self._error = summary, error
         self._finished.set()
+        self._indexed.set()
 
     def wait(self, timeout: float | None) -> ScanSummary | None:
         """The summary, or None while the scan still runs after `timeout` seconds. Raises the scan's own error."""
@@ -87,12 +99,13 @@ class Scans:
         self._lock = threading.Lock()
         self._handles: dict[str, ScanHandle] = {}
         self._threads: list[threading.Thread] = []
+        self._last: dict[str, float] = {}
         self._stopped = False
 
     def run(self, workspace: Workspace, on_progress: Progress | None = None) -> ScanSummary:
         """Scans in the calling thread. Raises BraindexError; an interrupt leaves what was stored so far."""
         handle = ScanHandle()
-        return self._scan(workspace, on_progress or handle.report, handle.stop)
+        return self._scan(workspace, handle, on_progress or handle.report)
 
     def start(self, workspace: Workspace) -> ScanHandle:
         """Starts a scan in a daemon thread, or joins the one that runs in this process."""
@@ -129,31 +142,40 @@ class Scans:
 
     def _background(self, workspace: Workspace, handle: ScanHandle) -> None:
         try:
-            handle.finish(self._scan(workspace, handle.report, handle.stop), None)
+            handle.finish(self._scan(workspace, handle, handle.report), None)
         except BraindexError as error:
             handle.finish(None, error)
         except BaseException as error:  # the thread's boundary: whoever waits gets the error
             log.exception("a background scan failed")
             handle.finish(None, error)
 
-    def _scan(self, workspace: Workspace, report: Progress, stop: threading.Event) -> ScanSummary:
+    def _scan(self, workspace: Workspace, handle: ScanHandle, report: Progress) -> ScanSummary:
         started = time.monotonic()
         root = checked_root(workspace.path)
         folder = self._workspaces.folder(workspace)
-        with writer_lock(folder, report, stop), self._workspaces.open_index(workspace) as store:
-            counts = self._marked(root, folder, store, report, stop)
-            summary = _summary(
-                workspace, store, counts, time.monotonic() - started, (*counts.notes, *self._moved(workspace, counts))
-            )
+        with writer_lock(folder, report, handle.stop), self._workspaces.open_index(workspace) as store:
+            counts = self._ingest(root, folder, store, report, handle.stop)
+            self._last[workspace.id] = time.monotonic()
+            handle.indexed()
+            report(ScanProgress("storing", counts.seen, counts.seen, store.entity_count()))
+            self._sync(folder, store, counts, handle.stop)
+            summary = _summary(workspace, store, counts, time.monotonic() - started, self._moved(workspace, counts))
             self._workspaces.record_scan(workspace, summary, _now())
         report(ScanProgress("finished", summary.files, summary.files, summary.entities))
         return summary
 
-    def _marked(self, root: Path, folder: Path, store: IndexStore, report: Progress, stop: threading.Event) -> Counts:
-        """The scan between its markers, so that one that was cut short is known."""
+    def _ingest(self, root: Path, folder: Path, store: IndexStore, report: Progress, stop: threading.Event) -> Counts:
+        """The files into the index, between its markers, so that a scan that was cut short is known."""
+        from braindex.services.ingest import Ingest  # noqa: PLC0415 - a server's start needs no parser
+
+        ingest = Ingest(
+            root, store, self._parts.embedder, self._parts.options(root),
+            own_folders=(self._workspaces.data_folder,), report=report,
+            should_stop=lambda: stop.is_set() or (folder / DROP_REQUEST).exists(),
+        )  # fmt: skip
         store.scan_started(_now())
         try:
-            counts = self._ingest(root, folder, store, report, stop)
+            counts = ingest.run()
         except ScanStopped:
             raise
         except BraindexError as error:
@@ -162,23 +184,17 @@ class Scans:
         store.scan_finished(_now())
         return counts
 
-    def _ingest(self, root: Path, folder: Path, store: IndexStore, report: Progress, stop: threading.Event) -> Counts:
-        from braindex.services.ingest import Ingest  # noqa: PLC0415 - a server's start needs no parser
-
-        options = self._parts.options(root)
-        own = (self._workspaces.data_folder,)
-        ingest = Ingest(
-            root, store, self._parts.embedder, options, own_folders=own, report=report,
-            should_stop=lambda: stop.is_set() or (folder / DROP_REQUEST).exists(),
-        )  # fmt: skip
-        counts = ingest.run()
-        report(ScanProgress("storing", counts.seen, counts.seen, store.entity_count()))
+    def _sync(self, folder: Path, store: IndexStore, counts: Counts, stop: threading.Event) -> None:
+        """The vector index takes in what changed; when it cannot, questions are answered from the index alone."""
         try:
             self._parts.open_dense(folder, store).sync(wait_seconds=SYNC_WAIT, stop=stop.is_set)
-        except BraindexError as error:  # index.db has every vector: questions are answered from there until then
+        except BraindexError as error:
             log.warning("the vector index was not brought up to date: %s", error)
             counts.notes.append(f"the vector index is behind and questions do without it: {error}")
-        return counts
+
+    def seconds_since(self, workspace: Workspace) -> float:
+        """How long ago this process last brought the workspace up to date; infinity when it never did."""
+        return time.monotonic() - self._last.get(workspace.id, float("-inf"))
 
     def _moved(self, workspace: Workspace, counts: Counts) -> tuple[str, ...]:
         """A first scan of a folder that seems to have moved offers to bring its notes along."""
@@ -187,6 +203,10 @@ class Scans:
             return ()
         merge = f"braindex workspaces merge {short_id(old.id)} {short_id(workspace.id)}"
         return (f"this looks like {old.path}, moved: `{merge}` brings its notes along",)
+
+    def mark_current(self, workspace: Workspace) -> None:
+        """A look at the disk found nothing to do."""
+        self._last[workspace.id] = time.monotonic()
 
     def status(self, workspace: Workspace) -> ScanStatus:
         """What the workspace holds, and how far a scan of it is, in this process or another."""
@@ -244,5 +264,5 @@ def _summary(
         removed=counts.removed,
         skipped=tuple(counts.skipped),
         seconds=seconds,
-        notes=notes,
+        notes=(*counts.notes, *notes),
     )

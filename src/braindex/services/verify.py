@@ -7,6 +7,7 @@ from pathlib import Path
 
 from braindex.domain.entities import CodeEntity
 from braindex.domain.errors import BraindexError
+from braindex.domain.lines import split_lines
 from braindex.domain.options import WorkspaceOptions
 from braindex.domain.results import Skipped
 from braindex.indexing.decode import SourceText, read_text
@@ -58,7 +59,7 @@ class Verifier:
         source = self._source(path)
         if source is None:
             return None
-        lines = source.text.replace("\r\n", "\n").split("\n")
+        lines = split_lines(source.text)
         if source.digest == digest:
             return _Disk(lines, None)
         entities = self._parse(path, source)

@@ -50,7 +50,7 @@ def test_a_file_without_definitions_is_known_by_its_text() -> None:
 
 def test_code_outside_definitions_is_kept_in_blocks_of_at_most_fifty_lines() -> None:
     lines = ["import os", ""] + [f"step_{number}()" for number in range(120)] + ["def f():", "    pass"]
-    blocks = code_blocks("a.py", "python", lines, [_entity("f", 123, 124)])
+    blocks = code_blocks("a.py", "python", lines, [_entity("f", 123, 124)], "\n".join(lines).encode())
     assert all(one.end_line - one.line < 50 for one in blocks)
     covered = {line for one in blocks for line in range(one.line, one.end_line + 1)}
     assert set(range(3, 123)) <= covered
@@ -59,9 +59,11 @@ def test_code_outside_definitions_is_kept_in_blocks_of_at_most_fifty_lines() -> 
 
 def test_a_block_is_named_by_its_first_line_of_substance_and_equal_names_are_told_apart() -> None:
     lines = ["# setup", "run()", "go()", "def f():", "    pass", "run()", "stop()"]
-    blocks = code_blocks("a.py", "python", lines, [_entity("f", 4, 5)])
+    data = "\r\n".join(lines).encode()
+    blocks = code_blocks("a.py", "python", lines, [_entity("f", 4, 5)], data)
     assert [(one.name, one.line, one.ordinal) for one in blocks] == [("run()", 1, 0), ("run()", 6, 1)]
+    assert data[blocks[1].start : blocks[1].end] == b"run()\r\nstop()"
 
 
 def test_imports_and_lone_statements_are_no_block() -> None:
-    assert code_blocks("a.py", "python", ["import os", "import sys", "", "x()", ""], []) == []
+    assert code_blocks("a.py", "python", ["import os", "import sys", "", "x()", ""], [], b"") == []

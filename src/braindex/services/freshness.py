@@ -1,0 +1,105 @@
+"""Before a question is answered, what changed on disk is looked for and taken in, within bounds."""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from braindex.domain.errors import BraindexError
+from braindex.domain.options import WorkspaceOptions
+from braindex.domain.results import ScanProgress, Skipped, Workspace
+from braindex.services.scan import ScanHandle, Scans
+from braindex.services.workspaces import Workspaces
+
+LOOK_EVERY: Final = 2.0  # seconds: a burst of questions looks once
+LOOK_TIME: Final = 0.1  # seconds a question waits for the look; a longer one goes on by itself
+TAKE_IN_TIME: Final = 1.0  # seconds a question waits for changes to be indexed
+FIRST_SCAN_TIME: Final = 6.0  # seconds a question waits for a first scan; clients give up after ten or more
+
+
+class Freshness:
+    """Keeps answers at most as old as the disk, without watching it: an idle process does nothing."""
+
+    def __init__(self, workspaces: Workspaces, scans: Scans, options: Callable[[Path], WorkspaceOptions]) -> None:
+        self._workspaces = workspaces
+        self._scans = scans
+        self._options = options
+        self._looking: dict[str, _Look] = {}
+        self._lock = threading.Lock()
+
+    def take_in(self, workspace: Workspace, root: Path) -> str:
+        """Brings the workspace up to date as far as time allows; says in one line what is still behind, else "".
+
+        Starts the first scan of a workspace that never had one, and raises its error.
+        """
+        with self._workspaces.open_index(workspace) as store:
+            complete = store.scan_marks().last_scan is not None
+        if not complete:
+            handle = self._scans.start(workspace)
+            return "" if handle.wait_indexed(FIRST_SCAN_TIME) else _first(handle.progress())
+        running = self._scans.running(workspace)
+        if running is None and self._scans.seconds_since(workspace) >= LOOK_EVERY:
+            running = self._look(workspace, root)
+        if running is None:
+            return ""
+        try:
+            return "" if running.wait_indexed(TAKE_IN_TIME) else _later(running.progress())
+        except BraindexError as error:
+            return f"changes since the last scan could not be taken in: {error}"
+
+    def _look(self, workspace: Workspace, root: Path) -> ScanHandle | None:
+        """The scan that was started because something changed, if the look found out in time."""
+        with self._lock:
+            look = self._looking.get(workspace.id)
+            if look is None or look.done.is_set():
+                look = self._looking[workspace.id] = _Look()
+                threading.Thread(
+                    target=self._run_look, args=(look, workspace, root), name=f"look-{workspace.id[:8]}", daemon=True
+                ).start()
+        look.done.wait(LOOK_TIME)
+        return look.scan
+
+    def _run_look(self, look: "_Look", workspace: Workspace, root: Path) -> None:
+        try:
+            if self._is_behind(workspace, root):
+                look.scan = self._scans.start(workspace)
+            else:
+                self._scans.mark_current(workspace)
+        except BraindexError:
+            look.scan = None  # the folder is gone or unreadable: verifying the citations will show it
+        finally:
+            look.done.set()
+
+    def _is_behind(self, workspace: Workspace, root: Path) -> bool:
+        """Whether any file appeared, changed or went since the last scan, judged by stat alone."""
+        from braindex.indexing.plan import plan  # noqa: PLC0415 - a server's start needs no walk
+        from braindex.indexing.walk import WalkRules, walk  # noqa: PLC0415 - see above
+
+        with self._workspaces.open_index(workspace) as store:
+            known = store.files()
+        rules = WalkRules(
+            max_file_bytes=self._options(root).max_file_bytes,
+            own_folders=(self._workspaces.data_folder,),
+            known_files=bool(known),
+        )
+        found = [one for one in walk(root, rules) if not isinstance(one, Skipped)]
+        todo = plan(found, known, max((one.scanned_ns for one in known.values()), default=0))
+        return bool(todo.new or todo.suspect or todo.removed)
+
+
+class _Look:
+    """One look for changes, and the scan it led to."""
+
+    def __init__(self) -> None:
+        self.done = threading.Event()
+        self.scan: ScanHandle | None = None
+
+
+def _first(progress: ScanProgress) -> str:
+    total = progress.files_total or "?"
+    return f"the first scan is running: {progress.files_done} of {total} files are searched; ask again for the rest"
+
+
+def _later(progress: ScanProgress) -> str:
+    total = progress.files_total or "?"
+    return f"changes are being taken in ({progress.files_done} of {total} files); ask again for the newest"
