@@ -61,6 +61,9 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs the command line. Returns 0 done, 1 expected failure, 2 usage, 3 bug, 130 interrupted."""
     prepare_streams()
+    # One vector times one matrix gains nothing from BLAS's thread pool, which spins on cores that parsing needs and
+    # takes memory for each thread. Has to be said before numpy is imported; a user's own choice wins.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         return guarded(lambda: _run(build_parser().parse_args(argv)))
     except SystemExit as leaving:

@@ -9,6 +9,7 @@ from braindex.domain.words import terms
 GAP: Final = "…"
 LONGEST_LINE: Final = 160  # characters; a longer line is data, or cut
 MOST_LINES: Final = 200  # of an entity are looked at: a question's answer seldom stands deeper, and lines cost time
+_START: Final = 3  # letters of a stem that its word surely begins with
 _FIRST_LINES: Final = 3  # the opening lines of a body say what the rest does
 
 
@@ -40,7 +41,8 @@ def _dedented(lines: Sequence[str]) -> list[str]:
 
 def _chosen(lines: Sequence[str], wanted: frozenset[str], budget: int) -> list[int]:
     """Line numbers by worth until the budget is spent: lines with many of the question's terms, then opening ones."""
-    worth = [len(wanted.intersection(terms(line))) for line in lines]
+    starts = tuple({one[:_START] for one in wanted})
+    worth = [len(wanted.intersection(terms(line))) if _may_hold(line, starts) else 0 for line in lines]
     order = sorted(
         (index for index, line in enumerate(lines) if line.strip()),
         key=lambda index: (-worth[index] - (0.5 if index < _FIRST_LINES else 0.0), index),
@@ -53,6 +55,12 @@ def _chosen(lines: Sequence[str], wanted: frozenset[str], budget: int) -> list[i
         chosen.append(index)
         budget -= cost
     return sorted(chosen)
+
+
+def _may_hold(line: str, starts: tuple[str, ...]) -> bool:
+    """A quick look before a line is split into terms: a stem keeps the first letters of its word."""
+    low = line.lower()
+    return any(start in low for start in starts)
 
 
 def _joined(lines: Sequence[str], chosen: Sequence[int]) -> str:

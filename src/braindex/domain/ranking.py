@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
 from braindex.domain.entities import CALLABLE_KINDS, TYPE_KINDS, CodeEntity
@@ -105,7 +106,8 @@ def name_share(question: Mapping[str, float], name: str) -> float:
     common = [part for part in parts if part in question]
     if not common:
         return 0.0
-    return len(common) / len(parts) * min(1.0, 3.0 * stem_share(question, name))
+    covered = sum(question[part] for part in common) / sum(question.values())
+    return len(common) / len(parts) * min(1.0, 3.0 * covered)
 
 
 def length_signal(entity: CodeEntity) -> float:
@@ -264,19 +266,27 @@ Signal = Callable[[Candidate], float]
 
 def _signals(analysis: Analysis, idf: Mapping[str, float]) -> list[tuple[str, Signal, bool]]:
     """(weight's name, signal, whether it is divided by its largest value)."""
+    by_file: dict[str, float] = {}
+
+    def in_file_stem(one: Candidate) -> float:
+        path = one.entity.path
+        if path not in by_file:
+            by_file[path] = stem_share(idf, file_stem(path))
+        return by_file[path]
+
     return [
-        ("dense", lambda one: one.dense, True),
-        ("lexical", lambda one: one.lexical, True),
-        ("name_vector", lambda one: one.name_vector, True),
-        ("feedback", lambda one: one.feedback, True),
-        ("soft_name", lambda one: one.soft_name, True),
-        ("soft_path", lambda one: one.soft_path, True),
-        ("file_stem", lambda one: stem_share(idf, file_stem(one.entity.path)), True),
+        ("dense", attrgetter("dense"), True),
+        ("lexical", attrgetter("lexical"), True),
+        ("name_vector", attrgetter("name_vector"), True),
+        ("feedback", attrgetter("feedback"), True),
+        ("soft_name", attrgetter("soft_name"), True),
+        ("soft_path", attrgetter("soft_path"), True),
+        ("file_stem", in_file_stem, True),
         ("name_share", lambda one: name_share(idf, one.entity.name), True),
         ("length", lambda one: length_signal(one.entity), False),
         ("callable", lambda one: float(one.entity.kind in CALLABLE_KINDS), False),
         ("type", lambda one: float(one.entity.kind in TYPE_KINDS), False),
-        ("exact", lambda one: one.exact, False),
+        ("exact", attrgetter("exact"), False),
         ("identifier", lambda one: identifier_signal(analysis, one.entity), False),
     ]
 

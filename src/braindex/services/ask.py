@@ -75,9 +75,9 @@ class Asking:
 
         check_question(question)
         root = checked_root(workspace.path)
-        coverage = self._freshness.take_in(workspace, root)
         options = self._options(root)
         with self._workspaces.open_index(workspace) as store:
+            coverage = self._freshness.take_in(workspace, root, store)
             dense = self._open_dense(self._workspaces.folder(workspace), store)
             retrieved = Retriever(store, dense, self._embedder).retrieve(
                 question.text,

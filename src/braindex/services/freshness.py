@@ -8,6 +8,7 @@ from typing import Final
 from braindex.domain.errors import BraindexError
 from braindex.domain.options import WorkspaceOptions
 from braindex.domain.results import ScanProgress, Skipped, Workspace
+from braindex.registry.index import IndexStore
 from braindex.services.scan import ScanHandle, Scans
 from braindex.services.workspaces import Workspaces
 
@@ -27,14 +28,12 @@ class Freshness:
         self._looking: dict[str, _Look] = {}
         self._lock = threading.Lock()
 
-    def take_in(self, workspace: Workspace, root: Path) -> str:
+    def take_in(self, workspace: Workspace, root: Path, store: IndexStore) -> str:
         """Brings the workspace up to date as far as time allows; says in one line what is still behind, else "".
 
         Starts the first scan of a workspace that never had one, and raises its error.
         """
-        with self._workspaces.open_index(workspace) as store:
-            complete = store.scan_marks().last_scan is not None
-        if not complete:
+        if store.scan_marks().last_scan is None:
             handle = self._scans.start(workspace)
             return "" if handle.wait_indexed(FIRST_SCAN_TIME) else _first(handle.progress())
         running = self._scans.running(workspace)
