@@ -3,8 +3,9 @@
 usage: python bench/speed.py REPOSITORY [REPOSITORY …] [--questions 50] [--json FILE]
 
 Every figure comes from whole processes of the installed `braindex` command with a fresh data folder, so that imports
-and storage are in it. CPU seconds are user + system of the process and its children. Prints a table with the bars it is
-held to; `--json` writes the same figures. Runs on Linux and macOS (it reads rusage).
+and storage are in it. The repository is copied first, and only the copy is touched. CPU seconds are user + system of
+the process and its children. Prints a table with the bars it is held to; `--json` writes the same figures. Runs on
+Linux and macOS (it reads rusage).
 """
 
 import argparse
@@ -33,6 +34,9 @@ QUESTIONS = (
     "README installation",
     "where is __init__ defined",
 )
+
+
+TOUCHED = frozenset({".py", ".js", ".ts", ".css", ".md"})
 
 
 @dataclass
@@ -80,36 +84,42 @@ def folder_mb(folder: Path) -> float:
     return sum(one.stat().st_size for one in folder.rglob("*") if one.is_file()) / 1e6
 
 
-def baseline(brain: Path) -> float:
-    """CPU seconds of the interpreter's start and braindex's imports alone: a scan of an empty folder."""
-    with tempfile.TemporaryDirectory() as empty:
-        (Path(empty) / "a.txt").write_text("nothing")
-        run(["scan", empty, "--json"], brain)
-        return statistics.median(run(["scan", empty, "--json"], brain).cpu for _ in range(3))
+def baselines() -> tuple[float, float]:
+    """CPU seconds of the interpreter's start and all imports alone: a cold and an unchanged scan of one small file."""
+    with tempfile.TemporaryDirectory() as scratch:
+        tiny, cold, again = Path(scratch) / "tiny", [], []
+        tiny.mkdir()
+        (tiny / "a.py").write_text("def nothing():\n    pass\n")
+        for number in range(3):
+            brain = Path(scratch) / f"brain{number}"
+            cold.append(run(["scan", str(tiny), "--json"], brain).cpu)
+            again.append(run(["scan", str(tiny), "--json"], brain).cpu)
+    return statistics.median(cold), statistics.median(again)
 
 
 def measure_scans(repository: Path, brain: Path, report: Report) -> None:
     cold = run(["scan", str(repository), "--json"], brain, one_core=True)
     summary: dict[str, Any] = json.loads(cold.out)
     report.files, report.entities = summary["files"], summary["entities"]
-    start = baseline(brain)
+    first, start = baselines()
     again = run(["scan", str(repository), "--json"], brain)
     rescans = [run(["scan", str(repository), "--json"], brain).cpu for _ in range(3)]
-    touched = Path(next(p for p in sorted(repository.rglob("*")) if p.suffix in {".py", ".js", ".ts", ".css", ".md"}))
-    original = touched.stat()
-    os.utime(touched)
+    touched = next(one for one in sorted(repository.rglob("*")) if one.suffix in TOUCHED)
+    with touched.open("ab") as file:
+        file.write(b"\n")
     one = run(["scan", str(repository), "--json"], brain)
-    os.utime(touched, ns=(original.st_atime_ns, original.st_mtime_ns))
     unchanged = max(0.0, statistics.median([again.cpu, *rescans]) - start)
     report.figures |= {
         "cold scan, CPU s": cold.cpu,
         "cold scan, wall s on one core": cold.wall,
         "cold scan, entities a CPU s": report.entities / cold.cpu,
+        "start and imports of a cold scan, CPU s": first,
+        "cold scan beyond them, entities a CPU s": report.entities / max(0.001, cold.cpu - first),
         "cold scan, peak MB": cold.peak_mb,
-        "start and imports, CPU s": start,
+        "start and imports of a re-scan, CPU s": start,
         "unchanged re-scan beyond start, CPU s": unchanged,
         "the same for 1,000 files, CPU s": unchanged * 1000 / max(1, report.files),
-        "one file touched, CPU s": one.cpu,
+        "one file changed, CPU s": one.cpu,
         "data folder, MB": folder_mb(brain),
     }
 
@@ -177,7 +187,9 @@ def measure_start(brain: Path, report: Report) -> None:
 def judge(report: Report) -> None:
     figures = report.figures
     report.bars = {
-        "at least 1,000 entities a CPU second": figures["cold scan, entities a CPU s"] >= 1000,
+        "at least 1,000 entities a CPU second beyond start and imports": (
+            figures["cold scan beyond them, entities a CPU s"] >= 1000
+        ),
         "unchanged re-scan of 1,000 files at most 0.5 CPU s": figures["the same for 1,000 files, CPU s"] <= 0.5,
         "a later question at most 30 ms (median)": figures["later questions, median ms"] <= 30,
         "at most 300 MB": figures["cold scan, peak MB"] <= 300,
@@ -194,9 +206,10 @@ def main() -> None:
     for repository in arguments.repositories:
         report = Report(repository.name)
         with tempfile.TemporaryDirectory() as scratch:
-            brain = Path(scratch) / "brain"
-            measure_scans(repository.resolve(), brain, report)
-            measure_questions(repository.resolve(), brain, report, arguments.questions)
+            brain, copy = Path(scratch) / "brain", Path(scratch) / repository.resolve().name
+            shutil.copytree(repository, copy, symlinks=True)
+            measure_scans(copy, brain, report)
+            measure_questions(copy, brain, report, arguments.questions)
             measure_start(brain, report)
         judge(report)
         reports.append(report)

@@ -306,3 +306,16 @@ def test_everything_in_the_data_folder_is_for_its_owner_alone(app: App, brain: P
         if one.stat().st_mode & 0o077
     ]
     assert open_to_others == []
+
+
+def test_the_vector_index_can_be_left_for_after_the_answer(app: App, make_project) -> None:
+    workspace = app.workspaces.open(make_project(SHOP))
+    app.scans.run(workspace, sync=False)
+    folder = app.workspaces.folder(workspace)
+    assert not (folder / "vector_db").exists()
+    assert "cart.py:add_item" in _found(app, workspace, "add_item")
+    app.scans.sync(workspace)
+    assert (folder / "vector_db" / "chroma.sqlite3").exists()
+    with app.workspaces.open_index(workspace) as store:
+        assert store.outbox(1) == []
+        assert store.vector_count() == store.entity_count()

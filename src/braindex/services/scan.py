@@ -102,10 +102,18 @@ class Scans:
         self._last: dict[str, float] = {}
         self._stopped = False
 
-    def run(self, workspace: Workspace, on_progress: Progress | None = None) -> ScanSummary:
-        """Scans in the calling thread. Raises BraindexError; an interrupt leaves what was stored so far."""
+    def run(self, workspace: Workspace, on_progress: Progress | None = None, *, sync: bool = True) -> ScanSummary:
+        """Scans in the calling thread. Raises BraindexError; an interrupt leaves what was stored so far.
+
+        With `sync=False` the vector index on disk is left for `sync`, so that a question need not wait for it.
+        """
         handle = ScanHandle()
-        return self._scan(workspace, handle, on_progress or handle.report)
+        return self._scan(workspace, handle, on_progress or handle.report, sync=sync)
+
+    def sync(self, workspace: Workspace) -> None:
+        """Brings the vector index on disk up to date with the stored vectors, if anything waits for that."""
+        with self._workspaces.open_index(workspace) as store:
+            self._sync(self._workspaces.folder(workspace), store, Counts(), threading.Event())
 
     def start(self, workspace: Workspace) -> ScanHandle:
         """Starts a scan in a daemon thread, or joins the one that runs in this process."""
@@ -149,7 +157,7 @@ class Scans:
             log.exception("a background scan failed")
             handle.finish(None, error)
 
-    def _scan(self, workspace: Workspace, handle: ScanHandle, report: Progress) -> ScanSummary:
+    def _scan(self, workspace: Workspace, handle: ScanHandle, report: Progress, *, sync: bool = True) -> ScanSummary:
         started = time.monotonic()
         root = checked_root(workspace.path)
         folder = self._workspaces.folder(workspace)
@@ -157,8 +165,9 @@ class Scans:
             counts = self._ingest(root, folder, store, report, handle.stop)
             self._last[workspace.id] = time.monotonic()
             handle.indexed()
-            report(ScanProgress("storing", counts.seen, counts.seen, store.entity_count()))
-            self._sync(folder, store, counts, handle.stop)
+            if sync:
+                report(ScanProgress("storing", counts.seen, counts.seen, store.entity_count()))
+                self._sync(folder, store, counts, handle.stop)
             summary = _summary(workspace, store, counts, time.monotonic() - started, self._moved(workspace, counts))
             self._workspaces.record_scan(workspace, summary, _now())
         report(ScanProgress("finished", summary.files, summary.files, summary.entities))

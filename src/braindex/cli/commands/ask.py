@@ -36,18 +36,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(invocation: Invocation) -> int:
-    """Refreshes the workspace once, then answers."""
+    """Refreshes the workspace once, answers, and then brings the vector index on disk up to date."""
     arguments = invocation.arguments
     if (arguments.text is None) != arguments.stdin:
         raise OneWayToAsk
     workspace = invocation.workspace()
-    if not arguments.stdin:
-        _refresh(invocation, workspace)
-        _answer(invocation, workspace, arguments.text)
-        return DONE
     _refresh(invocation, workspace)
-    for text in _lines():
-        _answer_or_error(invocation, workspace, text)
+    if arguments.stdin:
+        for text in _lines():
+            _answer_or_error(invocation, workspace, text)
+    else:
+        _answer(invocation, workspace, arguments.text)
+        sys.stdout.flush()
+    invocation.app.scans.sync(workspace)
     return DONE
 
 
@@ -58,7 +59,7 @@ def _refresh(invocation: Invocation, workspace: Workspace) -> None:
     label = "scanning" if never else "refreshing"
     try:
         with scan_progress(f"{label} {workspace.name}") as report:
-            scans.run(workspace, report)
+            scans.run(workspace, report, sync=False)
     except BraindexError as error:
         if never:
             raise
