@@ -19,18 +19,16 @@ class InvalidSettings(UsageError):
         super().__init__("invalid settings: " + "; ".join(mistakes))
 
 
-def _positive_float(text: str) -> float:
-    value = float(text)
-    if not (math.isfinite(value) and value > 0):
-        raise ValueError
-    return value
+def _number(*, zero: bool) -> Callable[[str], float]:
+    """Reads a finite number above 0, or from 0 on."""
 
+    def read(text: str) -> float:
+        value = float(text)
+        if not math.isfinite(value) or value < 0 or (value == 0 and not zero):
+            raise ValueError
+        return value
 
-def _non_negative_float(text: str) -> float:
-    value = float(text)
-    if not (math.isfinite(value) and value >= 0):
-        raise ValueError
-    return value
+    return read
 
 
 def _positive_int(text: str) -> int:
@@ -80,7 +78,7 @@ SETTINGS: Final = (
         "The workspace that a call without one means.",
     ),
     Setting(
-        "QUERY_DISTANCE_THRESHOLD", "distance_threshold", _positive_float, "1.15", "a number above 0",
+        "QUERY_DISTANCE_THRESHOLD", "distance_threshold", _number(zero=False), "1.15", "a number above 0",
         "Sources farther from the question than this L2 distance are dropped unless a word of the question matches.",
         from_workspace=True,
     ),
@@ -90,7 +88,7 @@ SETTINGS: Final = (
         from_workspace=True,
     ),
     Setting(
-        "LEXICAL_RERANK_WEIGHT", "lexical_rerank_weight", _non_negative_float, "0.05", "a number, 0 or more",
+        "LEXICAL_RERANK_WEIGHT", "lexical_rerank_weight", _number(zero=True), "0.05", "a number, 0 or more",
         "What one keyword hit in a name or docstring is worth in the lexical rerank.",
         from_workspace=True,
     ),
