@@ -1,5 +1,6 @@
 """What tests share: an application over a fresh data folder, and projects made of a few files."""
 
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -8,6 +9,13 @@ import pytest
 from braindex.bootstrap import App, build_app
 from braindex.config import load_settings
 from braindex.domain.results import Answer, Question, Workspace
+
+
+def pytest_configure() -> None:
+    """A run in the background inherits an ignored interrupt, and so would every child whose interrupt is tested."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
 
 MakeProject = Callable[..., Path]
 

@@ -288,7 +288,7 @@ def test_a_long_class_is_cited_by_its_header(app: App, make_project) -> None:
         app, make_project({"big.py": f'class Enormous:\n    """All of it."""\n\n    size = 1\n\n{methods}'})
     )
     source = _ask(app, workspace, "Enormous").sources[0]
-    assert (source.name, source.line, source.end_line) == ("Enormous", 1, 5)
+    assert (source.name, source.line, source.end_line) == ("Enormous", 1, 50)
 
 
 def test_an_index_that_is_no_database_is_set_aside_and_rebuilt_by_the_next_question(project) -> None:
@@ -311,3 +311,48 @@ def test_a_question_never_imports_chromadb_for_a_small_workspace(project) -> Non
     )
     brain = app.settings.brain_dir
     subprocess.run([sys.executable, "-c", program, str(brain), str(root)], check=True, env={**os.environ})
+
+
+@pytest.mark.parametrize("path", ["web", "web/", "./web", "{root}/web"])
+def test_a_path_filter_may_be_written_in_any_usual_way(project, path: str) -> None:
+    app, workspace, root = project
+    answer = _ask(app, workspace, "price tag", path=path.format(root=root))
+    assert {one.path for one in answer.sources} == {"web/style.css"}
+
+
+def test_a_path_filter_outside_the_workspace_is_an_error_that_names_both(project) -> None:
+    app, workspace, _ = project
+    with pytest.raises(UsageError, match="/etc is not in the workspace"):
+        _ask(app, workspace, "price tag", path="/etc")
+
+
+def test_a_sentence_that_stands_in_a_file_word_for_word_is_found_there(app: App, make_project) -> None:
+    messages = "".join(f'    "CODE_{number}": "Something number {number} went wrong",\n' for number in range(30))
+    errors = f'ERRORS = {{\n{messages}    "CODE_BODY": "Body cannot be empty when content-type is set",\n}}\n'
+    root = make_project({"lib/errors.py": errors, "lib/body.py": "def is_empty_body(body):\n    return not body\n" * 3})
+    workspace = _scanned(app, root)
+    first = _ask(app, workspace, "Body cannot be empty when content-type is set").sources[0]
+    assert (first.path, first.name) == ("lib/errors.py", "ERRORS")
+    assert "CODE_BODY" in first.excerpt
+
+
+def test_a_name_that_is_no_entity_is_found_where_it_is_written(app: App, make_project) -> None:
+    root = make_project(
+        {
+            "a.py": "class Request:\n    max_content_length: int = 5\n",
+            "b.py": "def content_length(x):\n    return len(x)\n",
+        }
+    )
+    assert _ask(app, _scanned(app, root), "max_content_length").sources[0].path == "a.py"
+
+
+def test_sources_that_only_share_words_are_called_weak(tmp_path: Path, make_project) -> None:
+    strict = build_app(load_settings({"BRAIN_DIR": str(tmp_path / "b"), "QUERY_DISTANCE_THRESHOLD": "0.01"}, tmp_path))
+    answer = _ask(strict, _scanned(strict, make_project(PROJECT)), "merge cookies")
+    assert answer.sources
+    assert "weak matches only" in answer.reason
+
+
+def test_a_kind_or_language_may_be_written_in_capitals(project) -> None:
+    app, workspace, _ = project
+    assert _ask(app, workspace, "price tag", language="CSS").sources

@@ -19,6 +19,7 @@ from braindex.services import ingest
 from braindex.services.counts import ScanStopped
 from braindex.services.roots import PathMissing
 from braindex.services.scan import ScanParts, Scans
+from braindex.services.workspaces import StillThere
 from braindex.vectors.index import DenseIndexes
 
 SHOP = {
@@ -277,6 +278,8 @@ def test_a_workspace_that_is_dropped_during_its_scan_stays_dropped(app: App, mak
 def test_two_workspaces_with_names_in_chinese_have_different_ids_and_are_found_by_path(app: App, make_project) -> None:
     one = app.workspaces.open(make_project({"a.py": "def eins(): pass\n"}, "项目一"))
     other = app.workspaces.open(make_project({"b.py": "def zwei(): pass\n"}, "项目二"))
+    for new in (one, other):
+        app.workspaces.register(new)
     assert one.id != other.id
     assert app.workspaces.find(one.path) == one
     assert app.workspaces.find(other.path) == other
@@ -319,3 +322,21 @@ def test_the_vector_index_can_be_left_for_after_the_answer(app: App, make_projec
     with app.workspaces.open_index(workspace) as store:
         assert store.outbox(1) == []
         assert store.vector_count() == store.entity_count()
+
+
+def test_looking_at_a_folder_does_not_make_it_a_known_workspace(app: App, make_project) -> None:
+    workspace = app.workspaces.open(make_project(SHOP))
+    assert app.scans.status(workspace).state == "never"
+    assert app.workspaces.list() == []
+    assert not app.workspaces.folder(workspace).exists()
+    app.scans.run(workspace)
+    assert [one.workspace for one in app.workspaces.list()] == [workspace]
+
+
+def test_two_folders_that_both_exist_are_not_merged(app: App, make_project) -> None:
+    one, other = (app.workspaces.open(make_project(SHOP, name)) for name in ("one", "other"))
+    app.scans.run(one)
+    app.scans.run(other)
+    with pytest.raises(StillThere, match="still there"):
+        app.workspaces.merge(one, other)
+    assert len(app.workspaces.list()) == 2

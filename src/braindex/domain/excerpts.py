@@ -1,5 +1,6 @@
 """Which lines of an entity an agent gets to see: those the question is about, under a token budget."""
 
+import re
 from collections.abc import Collection, Sequence
 from typing import Final
 
@@ -10,7 +11,9 @@ GAP: Final = "…"
 LONGEST_LINE: Final = 160  # characters; a longer line is data, or cut
 MOST_LINES: Final = 200  # of an entity are looked at: a question's answer seldom stands deeper, and lines cost time
 _START: Final = 3  # letters of a stem that its word surely begins with
-_FIRST_LINES: Final = 3  # the opening lines of a body say what the rest does
+_WINDOW: Final = 4  # lines shown from a matching one on
+_WINDOWS: Final = 3
+_SAYS_SOMETHING: Final = re.compile(r"\w")
 
 
 def excerpt(lines: Sequence[str], wanted: Collection[str], budget: int) -> str:
@@ -40,21 +43,35 @@ def _dedented(lines: Sequence[str]) -> list[str]:
 
 
 def _chosen(lines: Sequence[str], wanted: frozenset[str], budget: int) -> list[int]:
-    """Line numbers by worth until the budget is spent: lines with many of the question's terms, then opening ones."""
+    """Line numbers until the budget is spent: windows around the lines with most of the question's terms, the best
+    first, and the opening lines where nothing matches."""
     starts = tuple({one[:_START] for one in wanted})
     worth = [len(wanted.intersection(terms(line))) if _may_hold(line, starts) else 0 for line in lines]
-    order = sorted(
-        (index for index, line in enumerate(lines) if line.strip()),
-        key=lambda index: (-worth[index] - (0.5 if index < _FIRST_LINES else 0.0), index),
+    best = max(worth, default=0)
+    centres = sorted(
+        (index for index, one in enumerate(worth) if one and one * 2 >= best), key=lambda at: (-worth[at], at)
     )
-    chosen: list[int] = []
-    for index in order:
-        cost = count_tokens(lines[index]) + 1
-        if cost > budget:
-            continue
-        chosen.append(index)
-        budget -= cost
+    chosen: set[int] = set()
+    for centre in (*centres[:_WINDOWS], 0):
+        budget = _take(lines, centre, chosen, budget)
     return sorted(chosen)
+
+
+def _take(lines: Sequence[str], centre: int, chosen: set[int], budget: int) -> int:
+    """Adds a window that begins at a line, as long as the budget lasts; returns what is left of it.
+
+    A line that is only punctuation says nothing at the end of a window.
+    """
+    window = [] if centre in chosen else list(range(centre, min(len(lines), centre + _WINDOW)))
+    while window and not _SAYS_SOMETHING.search(lines[window[-1]]):
+        window.pop()
+    for index in window:
+        cost = 0 if index in chosen else count_tokens(lines[index]) + 1
+        if cost > budget:
+            break
+        chosen.add(index)
+        budget -= cost
+    return budget
 
 
 def _may_hold(line: str, starts: tuple[str, ...]) -> bool:

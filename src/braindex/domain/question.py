@@ -234,6 +234,21 @@ def analyse(question: str) -> Analysis:
 _STOP_TERMS: Final = frozenset(stem(word) for word in STOP_WORDS) | STOP_WORDS
 
 
+MIN_PHRASE: Final = 4  # terms; shorter runs of words stand in many places
+
+
+def phrase_terms(analysis: Analysis) -> tuple[str, ...]:
+    """The terms of a question in order, stop words too, to look for it verbatim; () when it is too short for that."""
+    found = tuple(terms(analysis.whole))
+    return found if MIN_PHRASE <= len(found) <= MAX_TERMS else ()
+
+
+def compound_terms(analysis: Analysis) -> tuple[str, ...]:
+    """The symbol that a question asks for as the one term it is indexed by whole; () for a name of one word."""
+    found = terms(analysis.name.rsplit(".", 1)[-1].rsplit("#", 1)[-1])
+    return (found[-1],) if len(found) > 1 else ()
+
+
 def _query_terms(text: str) -> tuple[str, ...]:
     every = list(dict.fromkeys(terms(text)))
     kept = [term for term in every if term not in _STOP_TERMS] or every

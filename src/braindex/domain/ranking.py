@@ -14,6 +14,7 @@ from typing import Final
 
 from braindex.domain.entities import CALLABLE_KINDS, TYPE_KINDS, CodeEntity
 from braindex.domain.question import Analysis, QuestionType
+from braindex.domain.units import EntityFilter
 from braindex.domain.words import terms
 
 
@@ -34,17 +35,18 @@ class Weights:
     type: float
     exact: float
     identifier: float
+    written: float
     coherence: float
     saturation: float
 
 
-_PHRASE: Final = Weights(0.7, 0.2, 0.2, 0.4, 0.0, 0.3, 0.2, 0.1, 0.2, 0.0, 0.0, 2.0, 0.3, 0.4, 0.8)
+_PHRASE: Final = Weights(0.7, 0.2, 0.2, 0.4, 0.0, 0.3, 0.2, 0.1, 0.2, 0.0, 0.0, 2.0, 0.3, 2.0, 0.4, 0.8)
 WEIGHTS: Final[Mapping[QuestionType, Weights]] = {
     "phrase": _PHRASE,
     "how": _PHRASE,
-    "symbol": Weights(0.7, 0.2, 0.2, 0.4, 0.0, 0.3, 0.2, 0.1, 0.2, 0.0, 0.0, 2.0, 0.0, 0.4, 0.7),
-    "action": Weights(0.9, 0.4, 0.35, 0.0, 0.1, 0.0, 0.0, 0.0, 0.3, 0.8, 0.2, 2.0, 0.3, 0.1, 1.0),
-    "web": Weights(0.7, 0.3, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.3, 0.0, 1.0),
+    "symbol": Weights(0.7, 0.2, 0.2, 0.4, 0.0, 0.3, 0.2, 0.1, 0.2, 0.0, 0.0, 2.0, 0.0, 2.0, 0.4, 0.7),
+    "action": Weights(0.9, 0.4, 0.35, 0.0, 0.1, 0.0, 0.0, 0.0, 0.3, 0.8, 0.2, 2.0, 0.3, 2.0, 0.1, 1.0),
+    "web": Weights(0.7, 0.3, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.3, 2.0, 0.0, 1.0),
 }
 
 # A value or a run of statements is seldom the answer to a sentence, and there are many of them.
@@ -69,6 +71,7 @@ class Candidate:
     feedback: float = 0.0
     soft_name: float = 0.0
     soft_path: float = 0.0
+    written: float = 0.0
     exact: float = 0.0
     score: float = 0.0
 
@@ -187,7 +190,7 @@ _OLD: Final = re.compile(
     re.IGNORECASE,
 )
 _DECLARATION: Final = re.compile(r"\.(d\.[cm]?ts|pyi)$", re.IGNORECASE)
-_PROSE_LANGUAGES: Final = frozenset({"markdown", "html", "text"})
+_PROSE_LANGUAGES: Final = frozenset({"markdown", "html"})
 _INDEX_STEMS: Final = frozenset({"__init__", "index"})
 _ASKS: Final[tuple[tuple[re.Pattern[str], float, re.Pattern[str]], ...]] = (
     (_TEST, 0.25, re.compile(r"\b(tests?|testing|specs?|fixtures?|mock\w*|assert\w*)\b", re.IGNORECASE)),
@@ -203,8 +206,15 @@ _ASKS: Final[tuple[tuple[re.Pattern[str], float, re.Pattern[str]], ...]] = (
 _ASKS_OLD: Final = re.compile(r"\b(v\d+|legacy|compat\w*|deprecated|vendor\w*|old)\b", re.IGNORECASE)
 _ASKS_DECLARATION: Final = re.compile(r"\b(declarations?|typings?|stubs?|d\.ts|pyi)\b", re.IGNORECASE)
 _ASKS_PROSE: Final = re.compile(
-    r"\b(docs?|documentation|readme|guide|markdown|html|headings?|sections?|chapters?|changelog|licen[cs]e|page|element"
-    r"|template|installation|contributing)\b",
+    r"\b(docs?|documentation|readme|guides?|tutorials?|markdown|html|headings?|sections?|chapters?|changelog"
+    r"|release notes|licen[cs]e|page|element|template|installation|install|contributing|usage)\b"
+    r"|\bhow (do|can|should|would|to) ?(i|you|we|one)?\b|\bwhat('s| is| has)? (new|changed)\b",
+    re.IGNORECASE,
+)
+_ASKS_CONFIGURATION: Final = re.compile(
+    r"\b(config\w*|settings?|dependenc\w+|requires?|requirements?|packages?|versions?|scripts?|npm|yarn|pnpm|pip|poetry|tox"
+    r"|makefile|docker\w*|devcontainer|compose|workflows?|actions?|ci|pipeline|pre-commit|lint\w*|ya?ml|toml|json|ini"
+    r"|environment|build system|changelog|release[sd]?)\b",
     re.IGNORECASE,
 )
 
@@ -235,23 +245,49 @@ def _in_old_folder(path: str, old: frozenset[str]) -> bool:
     return _OLD.search(path) is not None or (match is not None and path[: match.end()] in old)
 
 
-def path_penalty(analysis: Analysis, path: str, language: str, old: frozenset[str] = frozenset()) -> float:
-    """The factor of a file that is seldom the answer (tests, examples, built copies, declarations, prose, old
+_EVERYTHING: Final = EntityFilter()
+
+
+@dataclass(frozen=True, slots=True)
+class Waived:
+    """What a question's own filters ask for, so that it is not held back."""
+
+    prose: bool = False
+    configuration: bool = False
+
+
+def waived_by(narrowed: EntityFilter) -> Waived:
+    """A filter on a language, a kind or a path of prose asks for prose; one on a path asks for what lies there."""
+    prose = narrowed.language in {"markdown", "html", "text"} or narrowed.kind in _PROSE_KINDS
+    return Waived(prose=prose or narrowed.path is not None, configuration=prose or narrowed.path is not None)
+
+
+_PROSE_KINDS: Final = frozenset({"heading", "element", "file", "front-matter", "checklist-item", "code-block"})
+
+
+def path_penalty(
+    analysis: Analysis, path: str, language: str, old: frozenset[str] = frozenset(), waived: Waived = Waived()
+) -> float:
+    """The factor of a file that is seldom the answer (tests, examples, built copies, declarations, prose, data, old
     versions), 1.0 where the question names the thing. `old` are the `old_folders` around.
     """
-    text, factor = analysis.text, 1.0
+    text = analysis.whole
+    prose = waived.prose or _ASKS_PROSE.search(text) is not None
+    factor = 1.0
     for pattern, penalty, asked in _ASKS:
-        if pattern.search(path) and not asked.search(text):
+        wanted = asked.search(text) is not None or (pattern is _EXAMPLE and prose)
+        if pattern.search(path) and not wanted:
             factor *= penalty
-    kind = analysis.type
-    if kind != "web":
+    if analysis.type != "web":
         if _DECLARATION.search(path) and not _ASKS_DECLARATION.search(text):
             factor *= 0.1
-        if language in _PROSE_LANGUAGES and not _ASKS_PROSE.search(text):
+        if language in _PROSE_LANGUAGES and not prose:
             factor *= 0.1
-    if kind in {"phrase", "how", "symbol"} and _in_old_folder(path, old) and not _ASKS_OLD.search(text):
+        if language == "text" and not (prose or waived.configuration or _ASKS_CONFIGURATION.search(text)):
+            factor *= 0.1
+    if analysis.type in {"phrase", "how", "symbol"} and _in_old_folder(path, old) and not _ASKS_OLD.search(text):
         factor *= 0.2
-    if kind == "action" and file_stem(path) in _INDEX_STEMS:
+    if analysis.type == "action" and file_stem(path) in _INDEX_STEMS:
         factor *= 0.1
     return factor
 
@@ -287,6 +323,7 @@ def _signals(analysis: Analysis, idf: Mapping[str, float]) -> list[tuple[str, Si
         ("callable", lambda one: float(one.entity.kind in CALLABLE_KINDS), False),
         ("type", lambda one: float(one.entity.kind in TYPE_KINDS), False),
         ("exact", attrgetter("exact"), False),
+        ("written", attrgetter("written"), False),
         ("identifier", lambda one: identifier_signal(analysis, one.entity), False),
     ]
 
@@ -311,7 +348,12 @@ def _place(candidate: Candidate, score: float) -> tuple[float, str, int, str]:
     return (-round(score, 9), entity.path, entity.line, entity.name)
 
 
-def rank(analysis: Analysis, candidates: Sequence[Candidate], idf: Mapping[str, float]) -> list[Candidate]:
+def rank(
+    analysis: Analysis,
+    candidates: Sequence[Candidate],
+    idf: Mapping[str, float],
+    narrowed: EntityFilter = _EVERYTHING,
+) -> list[Candidate]:
     """All candidates, best first, with their final score. `idf` weighs the question's terms."""
     weights = WEIGHTS[analysis.type]
     for one in candidates:
@@ -323,7 +365,7 @@ def rank(analysis: Analysis, candidates: Sequence[Candidate], idf: Mapping[str, 
             values = [signal(one) for one in candidates]
             for index, value in enumerate(_normalised(values) if normalise else values):
                 scores[index] += weight * value
-    penalties = _penalties(analysis, candidates)
+    penalties = _penalties(analysis, candidates, waived_by(narrowed))
     scores = [score * penalty for score, penalty in zip(scores, penalties, strict=True)]
     if weights.coherence:
         files = _coherence(candidates, scores)
@@ -332,13 +374,14 @@ def rank(analysis: Analysis, candidates: Sequence[Candidate], idf: Mapping[str, 
     return _saturated(candidates, scores, weights.saturation)
 
 
-def _penalties(analysis: Analysis, candidates: Sequence[Candidate]) -> list[float]:
+def _penalties(analysis: Analysis, candidates: Sequence[Candidate], waived: Waived) -> list[float]:
     """Each candidate's factor. What was asked for by its very name is held back only behind a better copy of it."""
     old = old_folders({one.entity.path for one in candidates})
     files = {(one.entity.path, one.entity.language) for one in candidates}
-    of_file = {file: path_penalty(analysis, *file, old) for file in files}
+    of_file = {file: path_penalty(analysis, *file, old, waived) for file in files}
     factors = [
-        of_file[one.entity.path, one.entity.language] * FRAGMENTS.get(one.entity.kind, 1.0) for one in candidates
+        of_file[one.entity.path, one.entity.language] * (1.0 if one.written else FRAGMENTS.get(one.entity.kind, 1.0))
+        for one in candidates
     ]
     named = [index for index, one in enumerate(candidates) if one.exact >= 1.0]
     best = max((factors[index] for index in named), default=1.0)

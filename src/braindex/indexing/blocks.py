@@ -23,6 +23,7 @@ _LEADING: Final = re.compile(
     r"\A(\ufeff|#![^\n]*\n|<!doctype[^>]*>|['\"]use (strict|client|server)['\"];?|\s)+", re.IGNORECASE
 )
 _STAR: Final = re.compile(r"^\s*\*+ ?", re.MULTILINE)
+_DIRECTIVE: Final = re.compile(r"^\s*(['\"])use \w+\1;?\s*$")
 _LINE_END: Final = re.compile(rb"\r\n|\r|\n")
 _NOISE: Final = re.compile(r"^[\W_]*$")
 _NOTICE: Final = re.compile(r"copyright|licen[cs]ed? under|SPDX-License|all rights reserved", re.IGNORECASE)
@@ -128,7 +129,13 @@ def _trimmed(lines: Sequence[str], start: int, end: int) -> tuple[int, int]:
 
 
 def _substance(line: str) -> bool:
-    return not (_NOISE.match(line) or _IMPORT.match(line) or _LINE_COMMENT.match(line))
+    return not (_NOISE.match(line) or _IMPORT.match(line) or _LINE_COMMENT.match(line) or _DIRECTIVE.match(line))
+
+
+def _block_name(line: str) -> str:
+    """A line of substance as a name: cut at a word's end."""
+    text = line.strip()
+    return text if len(text) <= _NAME_LENGTH else text[:_NAME_LENGTH].rsplit(" ", 1)[0] + "…"
 
 
 def code_blocks(
@@ -146,7 +153,7 @@ def code_blocks(
         solid = [line for line in lines[start - 1 : end] if _substance(line)]
         if len(solid) < _SHORTEST_BLOCK:
             continue
-        name = solid[0].strip()[:_NAME_LENGTH]
+        name = _block_name(solid[0])
         ordinal = seen[name] = seen.get(name, -1) + 1
         blocks.append(
             CodeEntity(

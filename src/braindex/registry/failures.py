@@ -83,7 +83,7 @@ class SearchMissing(StoreError):
 
 class StoreFailed(StoreError):
     def __init__(self, path: Path, detail: str) -> None:
-        super().__init__(path, f"{path} could not be used: {detail}. Run `braindex doctor` to see what it finds.")
+        super().__init__(path, f"{path} could not be used: {detail}. Check the disk it lies on and its permissions.")
 
 
 _NAMED: Final[dict[int, Callable[[Path], StoreError]]] = {

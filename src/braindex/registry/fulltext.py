@@ -76,6 +76,20 @@ class FullText:
             found = self._ranked(rare + frequent, limit, narrowed)
         return found
 
+    def phrase(self, terms: Sequence[str], limit: int, narrowed: EntityFilter) -> list[int]:
+        """Rows with the terms one after the other in one column."""
+        words = _clean(terms)
+        if not words or limit < 1:
+            return []
+        condition, parameters = conditions(narrowed)
+        sql = (
+            "SELECT fulltext.rowid FROM fulltext CROSS JOIN entities ON entities.row = fulltext.rowid "
+            f"JOIN files ON files.id = entities.file WHERE fulltext MATCH ? AND {condition} "
+            "ORDER BY files.path, entities.line, entities.name LIMIT ?"
+        )
+        quoted = '"' + " ".join(words).replace('"', '""') + '"'
+        return [row for (row,) in self._database.rows(sql, (quoted, *parameters, limit))]
+
     def _by_use(self, terms: Sequence[str]) -> tuple[list[str], list[str]]:
         """The terms that occur, those of more than half of the entities apart.
 

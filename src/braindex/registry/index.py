@@ -224,6 +224,11 @@ class IndexStore:
         with self.snapshot():
             return self._tables.fulltext.search(terms, limit, narrowed)
 
+    def search_phrase(self, terms: Sequence[str], limit: int, narrowed: EntityFilter = _EVERYTHING) -> list[int]:
+        """Rows that have the terms one after the other in one column, at most `limit`, by path, line, name."""
+        with self.snapshot():
+            return self._tables.fulltext.phrase(terms, limit, narrowed)
+
     def frequencies(self, terms: Iterable[str]) -> dict[str, int]:
         """In how many entities each term occurs."""
         return self._tables.fulltext.frequencies(terms)

@@ -1,5 +1,6 @@
 """Answers a question from a workspace's memory: retrieve, rank, verify, excerpt."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -43,6 +44,11 @@ class LimitOutOfRange(UsageError):
         super().__init__(f"limit is {limit}, and has to be from 1 to {LARGEST_LIMIT}")
 
 
+class PathOutside(UsageError):
+    def __init__(self, path: str, root: Path) -> None:
+        super().__init__(f"{path} is not in the workspace {root}; give a path or a glob below its root")
+
+
 class UnknownFilter(UsageError):
     def __init__(self, what: str, value: str, known: Sequence[str]) -> None:
         super().__init__(f"{value!r} is no {what}; known are {', '.join(sorted(known))}")
@@ -73,8 +79,8 @@ class Asking:
         """
         from braindex.services.verify import Verifier  # noqa: PLC0415 - a server's start needs no parser
 
-        check_question(question)
         root = checked_root(workspace.path)
+        question = checked_question(question, root)
         options = self._options(root)
         with self._workspaces.open_index(workspace) as store:
             coverage = self._freshness.take_in(workspace, root, store)
@@ -83,12 +89,11 @@ class Asking:
                 question.text,
                 EntityFilter(question.path, question.kind, question.language),
                 options.distance_threshold,
-                question.limit,
             )
             sources = self._sources(store, retrieved, Verifier(root, options), question)
         if options.lexical_rerank:
             sources = lexical_rerank(question.text, sources, options.lexical_rerank_weight)
-        reason = _NO_ENGINE if sources else _nothing(question)
+        reason = _reason(sources, question, options.distance_threshold)
         return Answer(workspace, question.text, "none", reason, None, tuple(sources), coverage)
 
     def _sources(
@@ -111,8 +116,14 @@ class Asking:
         ]
 
 
-def check_question(question: Question) -> None:
-    """Raises EmptyQuestion, LimitOutOfRange or UnknownFilter."""
+def checked_question(question: Question, root: Path) -> Question:
+    """The question with its filters in their usual form.
+
+    Raises EmptyQuestion, LimitOutOfRange, UnknownFilter or PathOutside.
+    """
+    kind = question.kind.lower() if question.kind else None
+    language = question.language.lower() if question.language else None
+    question = replace(question, kind=kind, language=language, path=path_below(root, question.path))
     if not question.text.strip():
         raise EmptyQuestion
     if not 1 <= question.limit <= LARGEST_LIMIT:
@@ -121,6 +132,31 @@ def check_question(question: Question) -> None:
         raise UnknownFilter("kind of entity", question.kind, tuple(KINDS))
     if question.language is not None and question.language not in LANGUAGE_NAMES:
         raise UnknownFilter("language", question.language, tuple(LANGUAGE_NAMES))
+    return question
+
+
+def _reason(sources: Sequence[Source], question: Question, threshold: float) -> str:
+    if not sources:
+        return _nothing(question)
+    if all(one.distance is None or one.distance > threshold for one in sources):
+        return f"weak matches only: they share words with the question and little else; {_NO_ENGINE}"
+    return _NO_ENGINE
+
+
+def path_below(root: Path, path: str | None) -> str | None:
+    """A path filter relative to the root: `./src`, `src/`, and an absolute path inside the root are all `src`.
+
+    Raises PathOutside for an absolute path elsewhere.
+    """
+    if path is None:
+        return None
+    text = path.strip().replace("\\", "/") if os.sep == "\\" else path.strip()
+    if os.path.isabs(text):
+        if not Path(text).is_relative_to(root):
+            raise PathOutside(text, root)
+        text = Path(text).relative_to(root).as_posix()
+    text = text.removeprefix("./").rstrip("/")
+    return None if text in {"", "."} else text
 
 
 def _nothing(question: Question) -> str:
@@ -130,7 +166,8 @@ def _nothing(question: Question) -> str:
         if value
     ]
     if narrowed:
-        return f"nothing relevant was found with {', '.join(narrowed)}; try without"
+        asked = ", ".join(narrowed)
+        return f"nothing relevant was found with {asked}; try without (a path starts at the workspace's root)"
     return "nothing relevant was found; try the words the code would use, or a symbol's name"
 
 
@@ -149,7 +186,8 @@ def _by_header(store: IndexStore, seen: "Verified") -> "Verified":
         if entity.start < one.entity.start and one.entity.end <= entity.end and one.entity.kind != "code-block"
     ]
     first = min((line for line in inside if line > entity.line), default=entity.end_line + 1)
-    return replace(seen, entity=replace(entity, end_line=first - 1))
+    # Never less than a screenful: an agent that opens just these lines has to see what it is about.
+    return replace(seen, entity=replace(entity, end_line=max(first - 1, entity.line + LONGEST_CITED - 1)))
 
 
 def _source(candidate: Candidate, seen: "Verified", analysis: Analysis, budget: int) -> Source:

@@ -1,6 +1,7 @@
 """Before a question is answered, what changed on disk is looked for and taken in, within bounds."""
 
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -12,7 +13,8 @@ from braindex.registry.index import IndexStore
 from braindex.services.scan import ScanHandle, Scans
 from braindex.services.workspaces import Workspaces
 
-LOOK_EVERY: Final = 2.0  # seconds: a burst of questions looks once
+LOOK_SHARE: Final = 10.0  # a look may cost a tenth of the time: the next one waits ten times as long as it took …
+LOOK_EVERY: Final = 2.0  # … and at most so many seconds
 LOOK_TIME: Final = 0.1  # seconds a question waits for the look; a longer one goes on by itself
 TAKE_IN_TIME: Final = 1.0  # seconds a question waits for changes to be indexed
 FIRST_SCAN_TIME: Final = 6.0  # seconds a question waits for a first scan; clients give up after ten or more
@@ -37,7 +39,7 @@ class Freshness:
             handle = self._scans.start(workspace)
             return "" if handle.wait_indexed(FIRST_SCAN_TIME) else _first(handle.progress())
         running = self._scans.running(workspace)
-        if running is None and self._scans.seconds_since(workspace) >= LOOK_EVERY:
+        if running is None and self._scans.seconds_since(workspace) >= self._pause(workspace):
             running = self._look(workspace, root)
         if running is None:
             return ""
@@ -45,6 +47,11 @@ class Freshness:
             return "" if running.wait_indexed(TAKE_IN_TIME) else _later(running.progress())
         except BraindexError as error:
             return f"changes since the last scan could not be taken in: {error}"
+
+    def _pause(self, workspace: Workspace) -> float:
+        """Seconds between two looks: next to nothing for a small project, so that an edit is seen at once."""
+        look = self._looking.get(workspace.id)
+        return 0.0 if look is None else min(LOOK_EVERY, LOOK_SHARE * look.seconds)
 
     def _look(self, workspace: Workspace, root: Path) -> ScanHandle | None:
         """The scan that was started because something changed, if the look found out in time."""
@@ -59,8 +66,11 @@ class Freshness:
         return look.scan
 
     def _run_look(self, look: "_Look", workspace: Workspace, root: Path) -> None:
+        started = time.monotonic()
         try:
-            if self._is_behind(workspace, root):
+            behind = self._is_behind(workspace, root)
+            look.seconds = time.monotonic() - started
+            if behind:
                 look.scan = self._scans.start(workspace)
             else:
                 self._scans.mark_current(workspace)
@@ -92,6 +102,7 @@ class _Look:
     def __init__(self) -> None:
         self.done = threading.Event()
         self.scan: ScanHandle | None = None
+        self.seconds = LOOK_EVERY / LOOK_SHARE
 
 
 def _first(progress: ScanProgress) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from braindex.domain.ports import DenseIndex, Embedder, Vector
-from braindex.domain.question import Analysis, analyse
+from braindex.domain.question import Analysis, analyse, compound_terms, phrase_terms
 from braindex.domain.ranking import (
     WEIGHTS,
     Candidate,
@@ -19,10 +19,10 @@ from braindex.domain.words import terms
 from braindex.registry.index import IndexStore
 
 # Candidates of each arm. Measured on labelled questions over 15 repositories: 40 to 250 are within noise of each other,
-# and every candidate costs time. Long answers need a longer pool.
-ARM_LIMIT: Final = 60
-LONG_ARM_LIMIT: Final = 200
-LONG_ANSWER: Final = 20
+# and every candidate costs time.
+ARM_LIMIT: Final = 100
+WRITTEN_FEW: Final = 12  # places in which a name or a sentence may stand before it says less about each of them …
+WRITTEN_MOST: Final = 60  # … and beyond which it says nothing
 NAMED_LIMIT: Final = 200  # entities of the very name asked for
 FEEDBACK_SOURCES: Final = 4
 FEEDBACK_WEIGHT: Final = 0.4
@@ -45,13 +45,13 @@ class Retriever:
         self._dense = dense
         self._embedder = embedder
 
-    def retrieve(self, text: str, narrowed: EntityFilter, threshold: float, limit: int) -> Retrieved:
+    def retrieve(self, text: str, narrowed: EntityFilter, threshold: float) -> Retrieved:
         """Ranked candidates. One past the distance threshold stays only if a telling word of the question hits it."""
         analysis = analyse(text)
         vector = self._embedder.question(analysis.text)
-        arm = ARM_LIMIT if limit <= LONG_ANSWER else LONG_ARM_LIMIT
-        lexical = dict(self._store.search(analysis.terms, arm, narrowed))
-        rows = self._pool(analysis, vector, lexical, narrowed, arm)
+        lexical = dict(self._store.search(analysis.terms, ARM_LIMIT, narrowed))
+        written = self._written(analysis, narrowed)
+        rows = self._pool(analysis, vector, [*lexical, *written], narrowed)
         distances = self._dense.distances(vector, rows) if vector is not None else {}
         total = self._store.entity_count()
         counts = self._store.frequencies(analysis.terms)
@@ -59,26 +59,45 @@ class Retriever:
         kept = [row for row in rows if distances.get(row, float("inf")) <= threshold]
         if len(kept) < len(rows):
             telling = self._telling(analysis, counts, total, lexical, narrowed)
+            telling |= written.keys()
             kept = [row for row in rows if row in telling or distances.get(row, float("inf")) <= threshold]
         candidates = self._candidates(kept, distances, lexical)
+        for one in candidates:
+            one.written = written.get(one.row, 0.0)
         if vector is not None:
             self._measure(analysis, vector, candidates, idf)
-        return Retrieved(analysis, tuple(rank(analysis, candidates, idf)))
+        return Retrieved(analysis, tuple(rank(analysis, candidates, idf, narrowed)))
+
+    def _written(self, analysis: Analysis, narrowed: EntityFilter) -> dict[int, float]:
+        """Rows that hold the question word for word, or the symbol it asks for: an error message, an option, a key.
+
+        1 where that is in few places, less where it is in many, nothing where it is everywhere.
+        """
+        found: dict[int, float] = {}
+        places = [self._store.search_phrase(phrase_terms(analysis), WRITTEN_MOST + 1, narrowed)]
+        places += [
+            [row for row, _ in self._store.search([term], WRITTEN_MOST + 1, narrowed)]
+            for term in compound_terms(analysis)
+        ]
+        for rows in places:
+            if len(rows) <= WRITTEN_MOST:
+                worth = min(1.0, WRITTEN_FEW / max(1, len(rows)))
+                found.update((row, max(worth, found.get(row, 0.0))) for row in rows)
+        return found
 
     def _pool(
         self,
         analysis: Analysis,
         vector: Vector | None,
-        lexical: Mapping[int, float],
+        by_words: Sequence[int],
         narrowed: EntityFilter,
-        arm: int,
     ) -> list[int]:
         among = None if narrowed.is_empty else self._store.rows(narrowed)
-        dense = self._dense.nearest(vector, arm, among) if vector is not None else []
+        dense = self._dense.nearest(vector, ARM_LIMIT, among) if vector is not None else []
         names = [name for name in (analysis.name, analysis.whole, *analysis.identifiers) if name]
         last_parts = [name.replace("#", ".").replace("::", ".").rsplit(".", 1)[-1] for name in names]
         named = self._store.rows_by_name([*names, *last_parts], narrowed)[:NAMED_LIMIT]
-        return list(dict.fromkeys([*(row for row, _ in dense), *lexical, *named]))
+        return list(dict.fromkeys([*(row for row, _ in dense), *by_words, *named]))
 
     def _telling(
         self,
@@ -92,7 +111,7 @@ class Retriever:
         rare = [term for term in analysis.terms if counts.get(term, 0) * COMMON_SHARE <= max(total, COMMON_SHARE)]
         if len(rare) == len(analysis.terms):
             return frozenset(lexical)
-        return frozenset(row for row, _ in self._store.search(rare, LONG_ARM_LIMIT, narrowed)) if rare else frozenset()
+        return frozenset(row for row, _ in self._store.search(rare, 2 * ARM_LIMIT, narrowed)) if rare else frozenset()
 
     def _candidates(
         self, rows: Sequence[int], distances: Mapping[int, float], lexical: Mapping[int, float]

@@ -15,7 +15,7 @@ from braindex.domain.errors import BraindexError
 from braindex.domain.identity import short_id
 from braindex.domain.options import WorkspaceOptions
 from braindex.domain.ports import DenseIndex, Embedder, VectorSource
-from braindex.domain.results import ScanProgress, ScanStatus, ScanSummary, Workspace
+from braindex.domain.results import ScanProgress, ScanStatus, ScanSummary, State, Workspace
 from braindex.registry.index import IndexStore
 from braindex.services.counts import Counts, Progress, ScanStopped
 from braindex.services.roots import checked_root
@@ -161,6 +161,7 @@ class Scans:
         started = time.monotonic()
         root = checked_root(workspace.path)
         folder = self._workspaces.folder(workspace)
+        self._workspaces.register(workspace)
         with writer_lock(folder, report, handle.stop), self._workspaces.open_index(workspace) as store:
             counts = self._ingest(root, folder, store, report, handle.stop)
             self._last[workspace.id] = time.monotonic()
@@ -220,6 +221,11 @@ class Scans:
     def status(self, workspace: Workspace) -> ScanStatus:
         """What the workspace holds, and how far a scan of it is, in this process or another."""
         handle = self.running(workspace)
+        if not IndexStore.exists(self._workspaces.folder(workspace)):
+            state: State = "running" if handle else "never"
+            parent = self._workspaces.parent_of(workspace)
+            progress = handle.progress() if handle else None
+            return ScanStatus(workspace, state, 0, 0, complete=False, progress=progress, known_parent=parent)
         with self._workspaces.open_index(workspace) as store:
             marks, totals, skipped = store.scan_marks(), store.totals(), store.skipped()
         running = handle is not None or (

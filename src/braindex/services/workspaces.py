@@ -38,6 +38,14 @@ class WorkspaceBusy(BraindexError):
         )
 
 
+class StillThere(BraindexError):
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"{path} is still there, so it has not moved and nothing was merged; `braindex workspaces drop` forgets a "
+            "workspace that is no longer wanted"
+        )
+
+
 class MemoryInBoth(BraindexError):
     def __init__(self, old: str, new: str) -> None:
         super().__init__(
@@ -76,18 +84,26 @@ class Workspaces:
             return known or one_workspace(reference, registry.find(reference))
 
     def open(self, path: str | Path) -> Workspace:
-        """Any explicit folder, registered when it is new. Raises as `checked_root` does."""
+        """Any explicit folder. A new one is registered by its first scan, not by being looked at.
+
+        Raises as `checked_root` does.
+        """
         root = checked_root(path)
         identifier = workspace_id(canonical(str(root)))
         with self._registry() as registry:
             known = registry.get(identifier)
             if known is not None and known.path == str(root):
                 return known
-            new = Workspace(identifier, root.name, str(root), datetime.now(UTC).isoformat(timespec="seconds"))
-            return registry.upsert(new)
+            return Workspace(identifier, root.name, str(root), datetime.now(UTC).isoformat(timespec="seconds"))
+
+    def register(self, workspace: Workspace) -> None:
+        """Makes a workspace known; a known one keeps its time of creation."""
+        with self._registry() as registry:
+            if registry.get(workspace.id) != workspace:
+                registry.upsert(workspace)
 
     def resolve(self, reference: str) -> Workspace:
-        """A known workspace, or the existing folder that the reference names, registered."""
+        """A known workspace, or the existing folder that the reference names."""
         path = os.path.expanduser(reference)
         if os.path.exists(path) or os.sep in reference:
             return self.open(path)
@@ -131,10 +147,14 @@ class Workspaces:
     def merge(self, old: Workspace, new: Workspace) -> None:
         """Moves the notes and episodes of a moved folder's old workspace to its new one, and drops the old.
 
-        Raises SameWorkspace, and MemoryInBoth when the new one has notes already.
+        Raises SameWorkspace, StillThere when the old folder exists, and MemoryInBoth when the new one has notes
+        already.
         """
         if old.id == new.id:
             raise SameWorkspace(old.path)
+        if os.path.isdir(old.path):
+            raise StillThere(old.path)
+        self.register(new)
         source, target = self.folder(old) / _MEMORY_FILE, self.folder(new) / _MEMORY_FILE
         if source.exists() and target.exists():
             raise MemoryInBoth(old.path, new.path)

@@ -8,6 +8,7 @@ import pytest
 
 from braindex.domain.errors import BraindexError
 from braindex.domain.names import UnknownWorkspace
+from braindex.domain.results import Workspace
 from braindex.services.resolution import (
     NamedWorkspaceUnusable,
     NoWorkspace,
@@ -52,6 +53,12 @@ def folder(tmp_path: Path) -> Callable[..., Path]:
     return make
 
 
+def registered(workspaces: Workspaces, path: Path) -> Workspace:
+    workspace = workspaces.open(path)
+    workspaces.register(workspace)
+    return workspace
+
+
 def around(cwd: Path, home: Path, *, roots: tuple[Path, ...] = (), **told: str) -> Surroundings:
     names = {"flag": "--workspace", "variable": "BRAIN_WORKSPACE", "claude": "CLAUDE_PROJECT_DIR"}
     return Surroundings(cwd, home, tuple((said_in, told.get(name, "")) for name, said_in in names.items()), roots)
@@ -74,7 +81,7 @@ def test_the_order_is_argument_flag_environment_roots_working_directory(workspac
 
 
 def test_a_known_workspace_is_found_by_id_short_id_name_and_path(workspaces, folder, home):
-    known = workspaces.open(folder("far/away"))
+    known = registered(workspaces, folder("far/away"))
     here = around(folder("home/cwd"), home)
     for reference in (known.id, known.id[:8], "away", known.path, f"file://{known.path}"):
         assert resolve_for_tool(reference, here, workspaces) == known
@@ -207,7 +214,7 @@ def test_a_marker_above_a_folder_outside_of_home_is_not_trusted(workspaces, fold
 
 
 def test_a_known_workspace_around_the_working_directory_is_meant_wherever_it_is(workspaces, folder, home):
-    known = workspaces.open(folder("mount/plain"))
+    known = registered(workspaces, folder("mount/plain"))
     assert resolve_for_tool("", around(folder("mount/plain/deep/er"), home), workspaces) == known
 
 
@@ -228,7 +235,7 @@ def test_a_relative_flag_starts_at_the_working_directory(workspaces, folder, hom
 
 
 def test_roots_are_needed_only_where_they_could_change_the_decision(workspaces, folder, home):
-    known = workspaces.open(folder("known"))
+    known = registered(workspaces, folder("known"))
     cwd = folder("home/cwd", ".git")
     untold, told = around(cwd, home), around(cwd, home, flag="known")
     assert needs_roots(None, untold, workspaces)
@@ -249,7 +256,7 @@ def test_on_the_command_line_any_explicit_folder_will_do(workspaces, folder, hom
 
 
 def test_on_the_command_line_a_folder_goes_before_a_name_and_a_name_still_works(workspaces, folder, home, monkeypatch):
-    named = workspaces.open(folder("far/api"))
+    named = registered(workspaces, folder("far/api"))
     here = around(folder("plain"), home)
     assert resolve_for_command(here, workspaces, path="api") == named
     assert resolve_for_command(here, workspaces, reference=named.id[:8]) == named

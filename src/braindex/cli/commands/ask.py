@@ -24,7 +24,7 @@ class OneWayToAsk(UsageError):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", nargs="?", metavar="TEXT", help="the question")
+    parser.add_argument("text", nargs="*", metavar="TEXT", help="the question; quotes are optional")
     parser.add_argument("--stdin", action="store_true", help="read one question a line, answer each on a line")
     add_workspace_option(parser)
     parser.add_argument("--limit", type=int, default=DEFAULT_LIMIT, metavar="N", help="sources at most, 1 to 50")
@@ -38,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(invocation: Invocation) -> int:
     """Refreshes the workspace once, answers, and then brings the vector index on disk up to date."""
     arguments = invocation.arguments
-    if (arguments.text is None) != arguments.stdin:
+    text = " ".join(arguments.text) if arguments.text else None
+    if (text is None) != arguments.stdin:
         raise OneWayToAsk
     workspace = invocation.workspace()
     _refresh(invocation, workspace)
@@ -46,7 +47,7 @@ def run(invocation: Invocation) -> int:
         for text in _lines():
             _answer_or_error(invocation, workspace, text)
     else:
-        _answer(invocation, workspace, arguments.text)
+        _answer(invocation, workspace, text or "")
         sys.stdout.flush()
     invocation.app.scans.sync(workspace)
     return DONE
@@ -76,10 +77,15 @@ def _answer(invocation: Invocation, workspace: Workspace, text: str) -> None:
 
 def _answer_or_error(invocation: Invocation, workspace: Workspace, text: str) -> None:
     """One output for each question, also for one that cannot be answered: scripts count on the pairing."""
+    as_json = invocation.arguments.json
+    if not as_json and not text.strip():
+        return
     try:
+        if not as_json:
+            line(f"? {safe_line(text)}")
         _answer(invocation, workspace, text)
     except BraindexError as error:
-        if invocation.arguments.json:
+        if as_json:
             json_line({"workspace_id": workspace.id, "query": text, "error": str(error)})
         else:
             line(f"braindex: {safe_line(str(error))}")
