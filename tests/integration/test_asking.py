@@ -348,7 +348,7 @@ def test_a_name_that_is_no_entity_is_found_where_it_is_written(app: App, make_pr
 
 def test_sources_that_only_share_words_are_called_weak(tmp_path: Path, make_project) -> None:
     strict = build_app(load_settings({"BRAIN_DIR": str(tmp_path / "b"), "QUERY_DISTANCE_THRESHOLD": "0.01"}, tmp_path))
-    answer = _ask(strict, _scanned(strict, make_project(PROJECT)), "merge cookies")
+    answer = _ask(strict, _scanned(strict, make_project(PROJECT)), "run the installer")
     assert answer.sources
     assert "weak matches only" in answer.reason
 
