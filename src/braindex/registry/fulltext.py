@@ -26,6 +26,8 @@ _INSERT: Final = "INSERT INTO fulltext (rowid, name, parent, signature, path, do
 _MAX_TERMS: Final = 128
 # Rows read beyond the cut. Most ties at the cut end within them, and a second reading costs as much as the first.
 _SPARE: Final = 64
+_MOST_PLACES: Final = 2_500
+_LEAST_TERMS: Final = 2
 _SPACE: Final = str.maketrans(dict.fromkeys((*range(33), 127), " "))
 
 
@@ -76,6 +78,16 @@ class FullText:
             found = self._ranked(rare + frequent, limit, narrowed)
         return found
 
+    def rows_with(self, terms: Sequence[str], rows: Sequence[int]) -> frozenset[int]:
+        """Those of some rows that have any of the terms. Matching is cheap, scoring is what a search spends its time
+        on; asking row by row takes as long as scoring all.
+        """
+        words = _clean(terms)
+        if not words or not rows:
+            return frozenset()
+        sql = "SELECT rowid FROM fulltext WHERE fulltext MATCH ?"
+        return frozenset(rows).intersection(row for (row,) in self._database.stream(sql, (_any_of(words),)))
+
     def phrase(self, terms: Sequence[str], limit: int, narrowed: EntityFilter) -> list[int]:
         """Rows with the terms one after the other in one column."""
         words = _clean(terms)
@@ -91,17 +103,22 @@ class FullText:
         return [row for (row,) in self._database.rows(sql, (quoted, *parameters, limit))]
 
     def _by_use(self, terms: Sequence[str]) -> tuple[list[str], list[str]]:
-        """The terms that occur, those of more than half of the entities apart.
+        """The terms that occur, in the order they came, those that are left for later apart.
 
-        FTS5 gives a term of more than half of the rows a weight of nearly nothing, and reading all those rows
-        is most of the time of a search: such terms are only worth it when the others find too little.
+        Scoring takes about 2.5 µs a match, whatever the match says, and the rarest terms say the most. So terms are
+        taken from the rarest on, until their places are as many as a search can score in a few milliseconds.
         """
         counts = self.frequencies(_clean(terms))
         occurring = sorted((count, term) for term, count in counts.items() if count)
-        half = int(self._database.value("SELECT count(*) FROM entities")) / 2
-        kept = {term for _, term in occurring[:_MAX_TERMS]}
-        frequent = [term for term in counts if term in kept and counts[term] > half]
-        return frequent, [term for term in counts if term in kept and counts[term] <= half]
+        kept: set[str] = set()
+        places = 0
+        for count, term in occurring[:_MAX_TERMS]:
+            places += count
+            if places > _MOST_PLACES and len(kept) >= _LEAST_TERMS:
+                break
+            kept.add(term)
+        later = {term for _, term in occurring[:_MAX_TERMS]} - kept
+        return [term for term in counts if term in later], [term for term in counts if term in kept]
 
     def _ranked(self, terms: Sequence[str], limit: int, narrowed: EntityFilter) -> list[tuple[int, float]]:
         if not terms or limit < 1:
@@ -124,7 +141,7 @@ class FullText:
 
     def _match(self, terms: Sequence[str], limit: int, narrowed: EntityFilter) -> list[tuple[int, float]]:
         """Rows with FTS5's scores, which are negative: the lowest is the best."""
-        words = " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+        words = _any_of(terms)
         if narrowed.is_empty:
             sql = f"SELECT rowid, {_BM25} AS score FROM fulltext WHERE fulltext MATCH ? ORDER BY score LIMIT ?"
             return [(row, score) for row, score in self._database.rows(sql, (words, limit))]
@@ -146,6 +163,11 @@ class FullText:
             )
             found.update((row[0], row[1:]) for row in self._database.rows(sql, some))
         return found
+
+
+def _any_of(terms: Sequence[str]) -> str:
+    """A query for any of the terms as they are: no operators, no phrases."""
+    return " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
 
 
 def _columns(terms: Terms) -> tuple[str, ...]:

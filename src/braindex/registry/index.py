@@ -218,11 +218,14 @@ class IndexStore:
 
         Column weights: name 3, path 2, doc 1.5, parent, signature and body 1; k1 1.2 and b 0.75 are FTS5's.
         The filter comes before the cut. Ties by path, line, name. Terms are taken as they are: no operators,
-        no phrases. A term of more than half of the entities, which FTS5 weighs at nearly nothing, only counts
-        when the others find fewer than `limit`.
+        no phrases. The rarest terms come first; frequent ones count only when these find fewer than `limit`.
         """
         with self.snapshot():
             return self._tables.fulltext.search(terms, limit, narrowed)
+
+    def rows_with(self, terms: Sequence[str], rows: Sequence[int]) -> frozenset[int]:
+        """Those of some rows that have any of the terms."""
+        return self._tables.fulltext.rows_with(terms, rows)
 
     def search_phrase(self, terms: Sequence[str], limit: int, narrowed: EntityFilter = _EVERYTHING) -> list[int]:
         """Rows that have the terms one after the other in one column, at most `limit`, by path, line, name."""

@@ -20,7 +20,7 @@ from braindex.registry.index import IndexStore
 
 # Candidates of each arm. Measured on labelled questions over 15 repositories: 40 to 250 are within noise of each other,
 # and every candidate costs time.
-ARM_LIMIT: Final = 100
+ARM_LIMIT: Final = 60
 WRITTEN_FEW: Final = 12  # places in which a name or a sentence may stand before it says less about each of them …
 WRITTEN_MOST: Final = 60  # … and beyond which it says nothing
 NAMED_LIMIT: Final = 200  # entities of the very name asked for
@@ -58,8 +58,8 @@ class Retriever:
         idf = {term: inverse_frequency(counts.get(term, 0), total) for term in analysis.terms}
         kept = [row for row in rows if distances.get(row, float("inf")) <= threshold]
         if len(kept) < len(rows):
-            telling = self._telling(analysis, counts, total, lexical, narrowed)
-            telling |= written.keys()
+            far = [row for row in rows if distances.get(row, float("inf")) > threshold and row not in written]
+            telling = self._store.rows_with(self._telling(analysis, counts, total), far) | written.keys()
             kept = [row for row in rows if row in telling or distances.get(row, float("inf")) <= threshold]
         candidates = self._candidates(kept, distances, lexical)
         for one in candidates:
@@ -99,19 +99,13 @@ class Retriever:
         named = self._store.rows_by_name([*names, *last_parts], narrowed)[:NAMED_LIMIT]
         return list(dict.fromkeys([*(row for row, _ in dense), *by_words, *named]))
 
-    def _telling(
-        self,
-        analysis: Analysis,
-        counts: Mapping[str, int],
-        total: int,
-        lexical: Mapping[int, float],
-        narrowed: EntityFilter,
-    ) -> frozenset[int]:
-        """Rows that hold a word of the question which is neither a stop word nor in over a tenth of the entities."""
-        rare = [term for term in analysis.terms if counts.get(term, 0) * COMMON_SHARE <= max(total, COMMON_SHARE)]
-        if len(rare) == len(analysis.terms):
-            return frozenset(lexical)
-        return frozenset(row for row, _ in self._store.search(rare, 2 * ARM_LIMIT, narrowed)) if rare else frozenset()
+    @staticmethod
+    def _telling(analysis: Analysis, counts: Mapping[str, int], total: int) -> list[str]:
+        """The words of the question that are evidence by themselves: neither stop words nor in over a tenth of the
+        entities.
+        """
+        most = max(total, COMMON_SHARE)
+        return [term for term in analysis.terms if counts.get(term, 0) * COMMON_SHARE <= most]
 
     def _candidates(
         self, rows: Sequence[int], distances: Mapping[int, float], lexical: Mapping[int, float]

@@ -176,3 +176,32 @@ def test_what_was_replaced_or_removed_is_not_found_or_counted(unit, file_of, sto
     assert store.frequencies(["before", "leaving", "after"]) == {"before": 0, "leaving": 0, "after": 1}
     store.optimize()
     assert search(store, "after") == ["run"]
+
+
+def test_rows_of_a_few_are_told_by_the_terms_they_have(unit, file_of, store, filler) -> None:
+    store.write([file_of("a.py", unit("a.py", "one", terms="merge cookies"), unit("a.py", "two", terms="open socket"))])
+    rows = {one.entity.name: one.row for one in store.of_file("a.py")}
+    assert store.rows_with(["cookies", "absent"], list(rows.values())) == {rows["one"]}
+    assert store.rows_with(["cookies"], [rows["two"]]) == frozenset()
+    assert store.rows_with([], list(rows.values())) == frozenset()
+
+
+def test_a_phrase_is_found_only_where_its_words_follow_each_other(unit, file_of, store, filler) -> None:
+    units = [
+        unit("a.py", "exact", terms="the body cannot be empty here"),
+        unit("a.py", "shuffled", terms="empty body cannot here be the"),
+        unit("a.py", "quoted", terms='say "x" and body'),
+    ]
+    store.write([file_of("a.py", *units)])
+    rows = {one.row: one.entity.name for one in store.of_file("a.py")}
+    assert [rows[row] for row in store.search_phrase(["body", "cannot", "be", "empty"], 10)] == ["exact"]
+    assert [rows[row] for row in store.search_phrase(['"x"', "and"], 10)] == ["quoted"]
+    assert store.search_phrase([], 10) == []
+    assert store.search_phrase(["body"], 10, EntityFilter(path="elsewhere")) == []
+
+
+def test_rare_words_decide_a_search_when_frequent_ones_stand_almost_everywhere(unit, file_of, store) -> None:
+    many = [unit("m.py", f"common_{number}", terms="value common") for number in range(3000)]
+    store.write([file_of("m.py", *many), file_of("r.py", unit("r.py", "rare", terms="value common exceptional odd"))])
+    assert search(store, "value", "common", "exceptional", "odd", limit=1) == ["rare"]
+    assert len(store.search(["value", "common", "exceptional", "odd"], 50)) == 50
