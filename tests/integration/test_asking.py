@@ -356,3 +356,9 @@ def test_sources_that_only_share_words_are_called_weak(tmp_path: Path, make_proj
 def test_a_kind_or_language_may_be_written_in_capitals(project) -> None:
     app, workspace, _ = project
     assert _ask(app, workspace, "price tag", language="CSS").sources
+
+
+def test_the_very_name_asked_for_is_found_however_common_its_words_are(app: App, make_project) -> None:
+    many = {f"m{number}.py": f"def send_message_{number}(message):\n    return message\n" for number in range(30)}
+    workspace = _scanned(app, make_project({**many, "limits.py": "_MESSAGE = 'x'\n"}))
+    assert _ask(app, workspace, "where is _MESSAGE defined").sources[0].path == "limits.py"

@@ -143,7 +143,8 @@ def _symbol(text: str) -> tuple[str, str] | None:
             name, kind = _split_kind(match["rest"])
             if pattern is _WHERE_IS and not kind and not is_code_like(_unquote(name)):
                 continue
-            if _looks_like_name(_unquote(name)) or (text.count("`") == 2):
+            # What is said to be defined somewhere is a name however many words it has: a heading, a selector.
+            if _looks_like_name(_unquote(name)) or pattern is _DEFINED or text.count("`") == 2:
                 return _unquote(name), kind
             if kind in {"heading", "rule", "element", "keyframes", "at-rule"}:
                 return _unquote(name), kind
@@ -246,7 +247,7 @@ def phrase_terms(analysis: Analysis) -> tuple[str, ...]:
 def compound_terms(analysis: Analysis) -> tuple[str, ...]:
     """The symbol that a question asks for as the one term it is indexed by whole; () for a name of one word."""
     found = terms(analysis.name.rsplit(".", 1)[-1].rsplit("#", 1)[-1])
-    return (found[-1],) if len(found) > 1 else ()
+    return (found[-1],) if len(found) > 1 and " " not in analysis.name else ()
 
 
 def _query_terms(text: str) -> tuple[str, ...]:

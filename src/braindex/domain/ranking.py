@@ -288,7 +288,7 @@ def path_penalty(
     if analysis.type in {"phrase", "how", "symbol"} and _in_old_folder(path, old) and not _ASKS_OLD.search(text):
         factor *= 0.2
     if analysis.type == "action" and file_stem(path) in _INDEX_STEMS:
-        factor *= 0.1
+        factor *= 0.5
     return factor
 
 
@@ -356,8 +356,7 @@ def rank(
 ) -> list[Candidate]:
     """All candidates, best first, with their final score. `idf` weighs the question's terms."""
     weights = WEIGHTS[analysis.type]
-    for one in candidates:
-        one.exact = exact_signal(analysis, one.entity)
+    _measure_exact(analysis, candidates)
     scores = [0.0] * len(candidates)
     for name, signal, normalise in _signals(analysis, idf):
         weight: float = getattr(weights, name)
@@ -372,6 +371,15 @@ def rank(
         for index, one in enumerate(candidates):
             scores[index] += weights.coherence * files.get(one.entity.path, 0.0) * penalties[index]
     return _saturated(candidates, scores, weights.saturation)
+
+
+def _measure_exact(analysis: Analysis, candidates: Sequence[Candidate]) -> None:
+    """Fills in the exact-name signal; beside the very name, one that differs in case is worth half as much."""
+    for one in candidates:
+        one.exact = exact_signal(analysis, one.entity)
+    if any(one.exact >= 1.0 for one in candidates):
+        for one in candidates:
+            one.exact *= 1.0 if one.exact >= 1.0 else 0.5
 
 
 def _penalties(analysis: Analysis, candidates: Sequence[Candidate], waived: Waived) -> list[float]:

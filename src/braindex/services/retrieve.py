@@ -51,15 +51,17 @@ class Retriever:
         vector = self._embedder.question(analysis.text)
         lexical = dict(self._store.search(analysis.terms, ARM_LIMIT, narrowed))
         written = self._written(analysis, narrowed)
-        rows = self._pool(analysis, vector, [*lexical, *written], narrowed)
+        named = self._named(analysis, narrowed)
+        rows = self._pool(vector, [*lexical, *written, *named], narrowed)
         distances = self._dense.distances(vector, rows) if vector is not None else {}
         total = self._store.entity_count()
         counts = self._store.frequencies(analysis.terms)
         idf = {term: inverse_frequency(counts.get(term, 0), total) for term in analysis.terms}
         kept = [row for row in rows if distances.get(row, float("inf")) <= threshold]
         if len(kept) < len(rows):
-            far = [row for row in rows if distances.get(row, float("inf")) > threshold and row not in written]
-            telling = self._store.rows_with(self._telling(analysis, counts, total), far) | written.keys()
+            asked = written.keys() | named
+            far = [row for row in rows if distances.get(row, float("inf")) > threshold and row not in asked]
+            telling = self._store.rows_with(self._telling(analysis, counts, total), far) | asked
             kept = [row for row in rows if row in telling or distances.get(row, float("inf")) <= threshold]
         candidates = self._candidates(kept, distances, lexical)
         for one in candidates:
@@ -85,19 +87,16 @@ class Retriever:
                 found.update((row, max(worth, found.get(row, 0.0))) for row in rows)
         return found
 
-    def _pool(
-        self,
-        analysis: Analysis,
-        vector: Vector | None,
-        by_words: Sequence[int],
-        narrowed: EntityFilter,
-    ) -> list[int]:
-        among = None if narrowed.is_empty else self._store.rows(narrowed)
-        dense = self._dense.nearest(vector, ARM_LIMIT, among) if vector is not None else []
+    def _named(self, analysis: Analysis, narrowed: EntityFilter) -> list[int]:
+        """Rows whose very name the question is, asks for or holds; however far their vectors lie, they are meant."""
         names = [name for name in (analysis.name, analysis.whole, *analysis.identifiers) if name]
         last_parts = [name.replace("#", ".").replace("::", ".").rsplit(".", 1)[-1] for name in names]
-        named = self._store.rows_by_name([*names, *last_parts], narrowed)[:NAMED_LIMIT]
-        return list(dict.fromkeys([*(row for row, _ in dense), *by_words, *named]))
+        return self._store.rows_by_name([*names, *last_parts], narrowed)[:NAMED_LIMIT]
+
+    def _pool(self, vector: Vector | None, by_words: Sequence[int], narrowed: EntityFilter) -> list[int]:
+        among = None if narrowed.is_empty else self._store.rows(narrowed)
+        dense = self._dense.nearest(vector, ARM_LIMIT, among) if vector is not None else []
+        return list(dict.fromkeys([*(row for row, _ in dense), *by_words]))
 
     @staticmethod
     def _telling(analysis: Analysis, counts: Mapping[str, int], total: int) -> list[str]:

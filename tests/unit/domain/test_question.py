@@ -56,3 +56,8 @@ def test_forty_kilobytes_are_a_question_of_bounded_size() -> None:
     found = analyse("merge cookies of sessions " * 1600 + "unique_name")
     assert len(found.terms) <= 64
     assert len(found.text) <= 4000
+
+
+def test_a_heading_of_several_words_is_a_name_where_it_is_said_to_be_defined() -> None:
+    found = analyse("where is Running the test suite defined")
+    assert (found.type, found.name) == ("symbol", "Running the test suite")
