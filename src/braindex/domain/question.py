@@ -121,12 +121,18 @@ def _unquote(word: str) -> str:
 
 def _split_kind(rest: str) -> tuple[str, str]:
     """`the X function` → (X, function); `class X` → (X, class); a lone name → (name, "")."""
-    parts = [part for part in rest.split() if part.lower() not in {"the", "a", "an", "called", "named"}]
+    parts = _without_lead(rest.split())
     if len(parts) >= 2 and parts[-1].lower() in _KIND_WORDS:
         return " ".join(parts[:-1]), _KIND_WORDS[parts[-1].lower()]
     if len(parts) >= 2 and parts[0].lower() in _KIND_WORDS:
-        return " ".join(parts[1:]), _KIND_WORDS[parts[0].lower()]
+        return " ".join(_without_lead(parts[1:])), _KIND_WORDS[parts[0].lower()]
     return " ".join(parts), ""
+
+
+def _without_lead(parts: list[str]) -> list[str]:
+    """Words without the articles and the `called` they begin with; those inside belong to a name."""
+    lead = itertools.takewhile(lambda part: part.lower() in {"the", "a", "an", "called", "named"}, parts)
+    return parts[len(list(lead)) :]
 
 
 def _looks_like_name(text: str) -> bool:
