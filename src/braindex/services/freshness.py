@@ -13,7 +13,7 @@ from braindex.registry.index import IndexStore
 from braindex.services.scan import ScanHandle, Scans
 from braindex.services.workspaces import Workspaces
 
-LOOK_SHARE: Final = 10.0  # a look may cost a tenth of the time: the next one waits ten times as long as it took …
+LOOK_SHARE: Final = 20.0  # a look may cost a twentieth of the time: the next waits 20 times as long as it took …
 LOOK_EVERY: Final = 2.0  # … and at most so many seconds
 LOOK_TIME: Final = 0.1  # seconds a question waits for the look; a longer one goes on by itself
 TAKE_IN_TIME: Final = 1.0  # seconds a question waits for changes to be indexed
