@@ -16,6 +16,9 @@ from braindex.indexing.blocks import code_blocks, file_body, file_entity
 from braindex.indexing.extract import extract_entities
 from braindex.languages import language_for
 
+# Part of what an index says it was made with: raised whenever entities, passages or terms come out differently, so that
+# an upgrade indexes every file anew instead of mixing old and new.
+VERSION: Final = 1
 INDEXED_CHARACTERS: Final = 8000  # of a body; what comes later repeats the words of what came before
 _DOC_CHARACTERS: Final = 4000
 

@@ -16,7 +16,7 @@ from braindex.domain.results import ScanProgress, Skipped
 from braindex.domain.units import FileRecord, FileUnits, Terms, Unit
 from braindex.indexing.decode import SourceText, read_text
 from braindex.indexing.extract import language_of
-from braindex.indexing.passages import Indexed, index_file, terms_of
+from braindex.indexing.passages import VERSION, Indexed, index_file, terms_of
 from braindex.indexing.plan import Plan, plan
 from braindex.indexing.walk import Found, WalkRules, walk
 from braindex.registry.index import IndexStore
@@ -95,11 +95,12 @@ class Ingest:
         self._store.record_skipped(self._counts.skipped)
 
     def _expect_model(self) -> None:
-        """Vectors of another model are never mixed with this one's: everything is embedded anew."""
-        if self._store.model() not in {None, self._embedder.model}:
+        """Vectors and terms of another model or version are never mixed with these: every file is indexed anew."""
+        made_with = f"{self._embedder.model}/{VERSION}"
+        if self._store.model() not in {None, made_with}:
             self._store.clear()
         if self._store.model() is None:
-            self._store.set_model(self._embedder.model)
+            self._store.set_model(made_with)
 
     def _walk(self, known: Mapping[str, FileRecord]) -> list[Found]:
         rules = WalkRules(
