@@ -82,7 +82,8 @@ def start(brain_dir: Path, level: int) -> str:
 def remove_old(brain_dir: Path) -> None:
     """Removes the logs of dead processes but the newest ten. One that cannot be removed is left alone."""
     with contextlib.suppress(OSError):
-        logs = sorted(brain_dir.glob("server-*.log*"), key=lambda path: path.stat().st_mtime, reverse=True)
+        ours = [path for path in brain_dir.glob("server-*.log*") if _pid(path)]  # anything else is the user's
+        logs = sorted(ours, key=lambda path: path.stat().st_mtime, reverse=True)
         for path in logs[KEPT_LOGS:]:
             if not _is_alive(_pid(path)):
                 path.unlink(missing_ok=True)
