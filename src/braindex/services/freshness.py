@@ -8,7 +8,7 @@ from typing import Final
 
 from braindex.domain.errors import BraindexError
 from braindex.domain.options import WorkspaceOptions
-from braindex.domain.results import ScanProgress, Skipped, Workspace
+from braindex.domain.results import ScanProgress, Workspace
 from braindex.registry.index import IndexStore
 from braindex.services.scan import ScanHandle, Scans
 from braindex.services.workspaces import Workspaces
@@ -81,19 +81,11 @@ class Freshness:
 
     def _is_behind(self, workspace: Workspace, root: Path) -> bool:
         """Whether any file appeared, changed or went since the last scan, judged by stat alone."""
-        from braindex.indexing.plan import plan  # noqa: PLC0415 - a server's start needs no walk
-        from braindex.indexing.walk import WalkRules, walk  # noqa: PLC0415 - see above
+        from braindex.services.survey import survey  # noqa: PLC0415 - a server's start needs no walk
 
         with self._workspaces.open_index(workspace) as store:
             known = store.files()
-        rules = WalkRules(
-            max_file_bytes=self._options(root).max_file_bytes,
-            own_folders=(self._workspaces.data_folder,),
-            known_files=bool(known),
-        )
-        found = [one for one in walk(root, rules) if not isinstance(one, Skipped)]
-        todo = plan(found, known, max((one.scanned_ns for one in known.values()), default=0))
-        return bool(todo.new or todo.suspect or todo.removed)
+        return survey(root, known, self._options(root), self._workspaces.data_folder).is_behind
 
 
 class _Look:

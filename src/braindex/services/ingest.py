@@ -17,10 +17,11 @@ from braindex.domain.units import FileRecord, FileUnits, Terms, Unit
 from braindex.indexing.decode import SourceText, read_text
 from braindex.indexing.extract import language_of
 from braindex.indexing.passages import VERSION, Indexed, index_file, terms_of
-from braindex.indexing.plan import Plan, plan
-from braindex.indexing.walk import Found, WalkRules, walk
+from braindex.indexing.plan import Plan
+from braindex.indexing.walk import Found
 from braindex.registry.index import IndexStore
 from braindex.services.counts import Counts, Progress, ScanStopped
+from braindex.services.survey import survey
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +58,7 @@ class Ingest:
         embedder: Embedder,
         options: WorkspaceOptions,
         *,
-        own_folders: tuple[Path, ...],
+        own_folder: Path,
         report: Progress,
         should_stop: Callable[[], bool],
     ) -> None:
@@ -67,7 +68,7 @@ class Ingest:
         self._options = options
         self._report = report
         self._should_stop = should_stop
-        self._own_folders = own_folders
+        self._own_folder = own_folder
         self._counts = Counts()
         self._batch = _Batch()
         self._done = 0
@@ -85,10 +86,11 @@ class Ingest:
         return self._counts
 
     def _bring_up_to_date(self, known: Mapping[str, FileRecord], started: int) -> None:
-        found = self._walk(known)
-        todo = plan(found, known, max((one.scanned_ns for one in known.values()), default=0))
-        self._total = self._counts.seen = len(found)
-        self._done = len(found) - len(todo.new) - len(todo.suspect)
+        here = survey(self._root, known, self._options, self._own_folder, self._check_stop)
+        todo = here.todo
+        self._counts.skipped += here.skipped
+        self._total = self._counts.seen = here.seen
+        self._done = here.seen - len(todo.new) - len(todo.suspect)
         self._remove(todo)
         self._read_all(todo, known, started)
         self._flush()
@@ -101,19 +103,6 @@ class Ingest:
             self._store.clear()
         if self._store.model() is None:
             self._store.set_model(made_with)
-
-    def _walk(self, known: Mapping[str, FileRecord]) -> list[Found]:
-        rules = WalkRules(
-            max_file_bytes=self._options.max_file_bytes, own_folders=self._own_folders, known_files=bool(known)
-        )
-        found: list[Found] = []
-        for one in walk(self._root, rules):
-            self._check_stop()
-            if isinstance(one, Skipped):
-                self._counts.skipped.append(one)
-            else:
-                found.append(one)
-        return found
 
     def _remove(self, todo: Plan) -> None:
         if todo.removed:

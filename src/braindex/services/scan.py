@@ -180,7 +180,7 @@ class Scans:
 
         ingest = Ingest(
             root, store, self._parts.embedder, self._parts.options(root),
-            own_folders=(self._workspaces.data_folder,), report=report,
+            own_folder=self._workspaces.data_folder, report=report,
             should_stop=lambda: stop.is_set() or (folder / DROP_REQUEST).exists(),
         )  # fmt: skip
         store.scan_started(_now())
