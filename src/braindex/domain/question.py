@@ -76,7 +76,6 @@ _NO_VERB: Final = frozenset(
     "while where what which who whose how why that this these those is are was were be not no all both only also than "
     "then so such via per like unlike represents base inside outside within against".split()
 )
-_NAME: Final = r"[^\s`'\"?]+"
 _DEFINED: Final = re.compile(
     r"^\s*where(?:'s|\s+is|\s+are|\s+was)?\s+(?:the\s+)?(?P<rest>.+?)\s+"
     r"(?:is\s+|are\s+)?(?:defined|declared|implemented|located|defined\s+at|written|found)\s*\??\s*$",

@@ -76,12 +76,8 @@ class Retriever:
         1 where that is in few places, less where it is in many, nothing where it is everywhere.
         """
         found: dict[int, float] = {}
-        places = [self._store.search_phrase(phrase_terms(analysis), WRITTEN_MOST + 1, narrowed)]
-        places += [
-            [row for row, _ in self._store.search([term], WRITTEN_MOST + 1, narrowed)]
-            for term in compound_terms(analysis)
-        ]
-        for rows in places:
+        for words in (phrase_terms(analysis), compound_terms(analysis)):
+            rows = self._store.search_phrase(words, WRITTEN_MOST + 1, narrowed)
             if len(rows) <= WRITTEN_MOST:
                 worth = min(1.0, WRITTEN_FEW / max(1, len(rows)))
                 found.update((row, max(worth, found.get(row, 0.0))) for row in rows)
