@@ -11,18 +11,6 @@ from braindex.cli.errors import guarded
 from braindex.domain.errors import BraindexError, UsageError
 
 
-@pytest.fixture(autouse=True)
-def restored_logging():
-    root = logging.getLogger()
-    before, level, own = list(root.handlers), root.level, logging.getLogger("braindex").level
-    yield
-    for handler in [one for one in root.handlers if one not in before]:
-        root.removeHandler(handler)
-        handler.close()
-    root.setLevel(level)
-    logging.getLogger("braindex").setLevel(own)
-
-
 def failing(error: BaseException):
     def run() -> int:
         raise error

@@ -12,18 +12,6 @@ from braindex.cli import logs
 SOURCE = Path(logs.__file__).parents[2]
 
 
-@pytest.fixture(autouse=True)
-def restored_logging():
-    root = logging.getLogger()
-    before, level, own = list(root.handlers), root.level, logging.getLogger("braindex").level
-    yield
-    for handler in [one for one in root.handlers if one not in before]:
-        root.removeHandler(handler)
-        handler.close()
-    root.setLevel(level)
-    logging.getLogger("braindex").setLevel(own)
-
-
 def test_a_process_with_nothing_to_say_leaves_no_log(tmp_path):
     path = logs.start(tmp_path / "brain", logging.INFO)
     logging.getLogger("braindex.services").debug("a question")
