@@ -10,7 +10,7 @@ from braindex.config import load_settings
 from braindex.domain.errors import UsageError
 from braindex.domain.results import Answer, Question, Workspace
 from braindex.domain.tokens import count_tokens
-from braindex.services import freshness
+from braindex.services import freshness, ingest
 
 PROJECT = {
     "src/sessions.py": (
@@ -142,6 +142,42 @@ def test_a_question_about_an_unchanged_workspace_writes_nothing(later) -> None:
     _ask(app, workspace, "cookies")
     with app.workspaces.open_index(workspace) as store:
         assert store.scan_marks() == before
+
+
+def test_a_file_that_cannot_be_indexed_is_not_looked_into_at_every_question(later) -> None:
+    app, workspace, root = later
+    (root / "broken.dat").write_bytes(b"\x00\x01 no text")
+    for file in root.rglob("*"):
+        os.utime(file, ns=(1_700_000_000_000_000_000, 1_700_000_000_000_000_000))
+    summary = app.scans.run(workspace)
+    assert [one.path for one in summary.skipped] == ["broken.dat"]
+    with app.workspaces.open_index(workspace) as store:
+        before = store.scan_marks(), store.files()
+        assert "broken.dat" in before[1]
+    _ask(app, workspace, "cookies")
+    with app.workspaces.open_index(workspace) as store:
+        assert (store.scan_marks(), store.files()) == before
+    assert app.scans.status(workspace).skipped == app.scans.run(workspace).skipped == summary.skipped
+
+
+def test_an_answer_that_could_not_wait_for_the_look_at_the_disk_says_so(later, monkeypatch) -> None:
+    app, workspace, root = later
+    monkeypatch.setattr(freshness, "LOOK_TIME", 0.0)
+    (root / "src" / "fresh.py").write_text("def brand_new_function():\n    return 1\n")
+    coverages = [_ask(app, workspace, "brand_new_function").coverage]
+    assert "newest edits may be missing" in coverages[0]
+    while coverages[-1]:
+        coverages.append(_ask(app, workspace, "brand_new_function").coverage)
+    assert _ask(app, workspace, "brand_new_function").sources[0].path == "src/fresh.py"
+
+
+def test_an_index_made_by_another_version_is_made_anew_before_it_answers(later, monkeypatch) -> None:
+    app, workspace, _ = later
+    monkeypatch.setattr(ingest, "VERSION", ingest.VERSION + 1)
+    answer = _ask(app, workspace, "open_database")
+    assert (answer.coverage, answer.sources[0].name) == ("", "open_database")
+    with app.workspaces.open_index(workspace) as store:
+        assert str(store.model()).endswith(f"/{ingest.VERSION}")
 
 
 def test_a_question_during_a_long_scan_says_what_is_still_missing(app: App, make_project, monkeypatch) -> None:

@@ -148,6 +148,40 @@ def test_a_file_that_turned_binary_leaves_nothing_behind_and_has_a_reason(app: A
     assert not [one for one in _found(app, workspace, "add_item") if one.startswith("cart.py")]
 
 
+def test_a_file_that_was_refused_is_indexed_once_it_is_mended(app: App, make_project) -> None:
+    root = make_project({**SHOP, "late.py": b"\x00"})
+    workspace = app.workspaces.open(root)
+    assert [one.path for one in app.scans.run(workspace).skipped] == ["late.py"]
+    assert app.scans.status(workspace).files == len(SHOP)
+    (root / "late.py").write_text("def late_arrival():\n    pass\n")
+    summary = app.scans.run(workspace)
+    assert (summary.added, summary.changed, summary.removed, summary.skipped) == (1, 0, 0, ())
+    assert "late.py:late_arrival" in _found(app, workspace, "late_arrival")
+    (root / "late.py").write_bytes(b"\x00")
+    assert app.scans.run(workspace).removed == 1
+    (root / "late.py").unlink()
+    summary = app.scans.run(workspace)
+    assert (summary.removed, summary.skipped) == (0, ())
+
+
+def test_a_changed_list_of_bare_files_counts_for_files_that_did_not_change(app: App, make_project) -> None:
+    workspace = app.workspaces.open(make_project(SHOP))
+    embedder = CountingEmbedder()
+
+    def scans(*bare: str) -> Scans:
+        parts = ScanParts(embedder, DenseIndexes().of, lambda _: WorkspaceOptions(skip_bare_files=bare))
+        return Scans(app.workspaces, parts)
+
+    scans().run(workspace)
+    assert "notes.txt:notes.txt" in _found(app, workspace, "VAT number")
+    scans(".txt").run(workspace)
+    with app.workspaces.open_index(workspace) as store:
+        assert (store.of_file("notes.txt"), "notes.txt" in store.files()) == ([], True)
+    scans().run(workspace)
+    with app.workspaces.open_index(workspace) as store:
+        assert [one.entity.name for one in store.of_file("notes.txt")] == ["notes.txt"]
+
+
 def test_one_bad_file_never_ends_a_scan(app: App, make_project, monkeypatch) -> None:
     def index_file(path: str, *rest):
         if path == "cart.py":

@@ -18,10 +18,14 @@ class Workspace:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file or folder that was left out, and why, in words a user can act on. `path` is relative, with `/`."""
+    """A file or folder that was left out, and why, in words a user can act on. `path` is relative, with `/`.
+
+    `again` says that the reason may pass without the file changing: a permission, a lock, a failing disk.
+    """
 
     path: str
     reason: str
+    again: bool = False
 
     def as_json(self) -> dict[str, str]:
         return {"path": self.path, "reason": self.reason}

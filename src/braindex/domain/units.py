@@ -8,7 +8,11 @@ from braindex.domain.ports import Vector
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """A scanned file. `digest` is BLAKE2b-128 of its bytes; times are nanoseconds since the epoch."""
+    """A file that was looked into. `digest` is BLAKE2b-128 of its bytes; times are nanoseconds since the epoch.
+
+    `refused` says why nothing of it is in the index, "" for an indexed file: until it changes it is not read
+    again. `again` says that the reason may pass without a change (a permission, a lock): every scan tries.
+    """
 
     path: str
     size: int
@@ -16,6 +20,8 @@ class FileRecord:
     digest: bytes
     language: str
     scanned_ns: int
+    refused: str = ""
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ def read_text(root: Path, found: Found, max_bytes: int) -> SourceText | Skipped:
     try:
         raw = read_below(str(root), found.on_disk, limit + 1)
     except Unreadable as error:
-        return Skipped(found.path, str(error))
+        return Skipped(found.path, str(error), again=True)
     if len(raw) > limit:
         return Skipped(found.path, too_large(max(found.size, len(raw)), limit))
     decoded = decode(raw, found.path)

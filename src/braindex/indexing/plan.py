@@ -14,10 +14,14 @@ RACY_NS: Final = 2_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Files by what they need: `new` and `suspect` are to be read (a suspect may turn out the same)."""
+    """Files by what they need: `new` and `suspect` are to be read (a suspect may turn out the same).
+
+    `retry` could not be read the last time and look the same: a scan tries, but nothing is known to be behind.
+    """
 
     new: list[Found]
     suspect: list[Found]
+    retry: list[Found]
     unchanged: list[str]
     removed: list[str]
 
@@ -28,7 +32,7 @@ def plan(found: Iterable[Found], known: Mapping[str, FileRecord], last_scan_ns: 
     `last_scan_ns` is when the last scan ran, in nanoseconds since the epoch. The lists follow the order of
     `found`; `removed`, the known files that were not found, is sorted.
     """
-    result = Plan([], [], [], [])
+    result = Plan([], [], [], [], [])
     gone = set(known)
     for one in found:
         gone.discard(one.path)
@@ -37,6 +41,8 @@ def plan(found: Iterable[Found], known: Mapping[str, FileRecord], last_scan_ns: 
             result.new.append(one)
         elif _may_differ(one, record, last_scan_ns):
             result.suspect.append(one)
+        elif record.again:
+            result.retry.append(one)
         else:
             result.unchanged.append(one.path)
     result.removed.extend(sorted(gone))

@@ -17,10 +17,14 @@ SCHEMA: Final = (
     ),
     "CREATE TABLE skipped (path TEXT NOT NULL, reason TEXT NOT NULL)",
 )
+REFUSED: Final = (
+    "ALTER TABLE files ADD COLUMN refused TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE files ADD COLUMN again INTEGER NOT NULL DEFAULT 0",
+)
+_COLUMNS: Final = "path, size, mtime_ns, digest, language, scanned_ns, refused, again"
 _UPSERT: Final = (
-    "INSERT INTO files (path, size, mtime_ns, digest, language, scanned_ns) VALUES (?, ?, ?, ?, ?, ?) "
-    "ON CONFLICT (path) DO UPDATE SET size = excluded.size, mtime_ns = excluded.mtime_ns, "
-    "digest = excluded.digest, language = excluded.language, scanned_ns = excluded.scanned_ns"
+    f"INSERT INTO files ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (path) DO UPDATE SET "
+    + ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS.split(", ")[1:])
 )
 _TOUCH: Final = "UPDATE files SET size = ?, mtime_ns = ?, scanned_ns = ? WHERE path = ? AND digest = ?"
 
@@ -32,15 +36,20 @@ class Files:
         self._database = database
 
     def all(self) -> dict[str, FileRecord]:
-        rows = self._database.rows("SELECT path, size, mtime_ns, digest, language, scanned_ns FROM files ORDER BY path")
-        return {row[0]: FileRecord(*row) for row in rows}
+        rows = self._database.rows(f"SELECT {_COLUMNS} FROM files ORDER BY path")
+        return {row[0]: FileRecord(*row[:-1], again=bool(row[-1])) for row in rows}
 
     def count(self) -> int:
-        return int(self._database.value("SELECT count(*) FROM files"))
+        """Indexed files; those that were refused are none."""
+        return int(self._database.value("SELECT count(*) FROM files WHERE refused = ''"))
 
     def put(self, records: Iterable[FileRecord]) -> None:
         self._database.many(
-            _UPSERT, [(r.path, r.size, r.mtime_ns, r.digest, r.language, r.scanned_ns) for r in records]
+            _UPSERT,
+            [
+                (r.path, r.size, r.mtime_ns, r.digest, r.language, r.scanned_ns, storable(r.refused), r.again)
+                for r in records
+            ],
         )
 
     def touch(self, records: Iterable[FileRecord]) -> None:

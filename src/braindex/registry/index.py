@@ -27,6 +27,7 @@ MIGRATIONS: Final = (
             *outbox.SCHEMA,
         ),
     ),
+    Migration("index-2-refused-files", files.REFUSED),
 )  # fmt: skip
 _REMEDY: Final = "It holds nothing that a scan does not rebuild: scan the workspace again."
 _EVERYTHING: Final = EntityFilter()
@@ -125,10 +126,18 @@ class IndexStore:
         with self.transaction():
             self._tables.meta.set(meta.MODEL, model)
 
+    def skip_bare(self) -> frozenset[str]:
+        """The extensions whose bare files were left out when the index was last brought up to date."""
+        return frozenset(str(self._tables.meta.get(meta.SKIP_BARE) or "").split())
+
+    def set_skip_bare(self, suffixes: Iterable[str]) -> None:
+        with self.transaction():
+            self._tables.meta.set(meta.SKIP_BARE, " ".join(sorted(suffixes)))
+
     # Files
 
     def files(self) -> dict[str, FileRecord]:
-        """Every stored file by path."""
+        """Every file that was looked into, by path, also those of which nothing is stored."""
         return self._tables.files.all()
 
     def touch(self, records: Iterable[FileRecord]) -> None:

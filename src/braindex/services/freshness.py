@@ -17,7 +17,8 @@ LOOK_SHARE: Final = 20.0  # a look may cost a twentieth of the time: the next wa
 LOOK_EVERY: Final = 2.0  # … and at most so many seconds
 LOOK_TIME: Final = 0.1  # seconds a question waits for the look; a longer one goes on by itself
 TAKE_IN_TIME: Final = 1.0  # seconds a question waits for changes to be indexed
-FIRST_SCAN_TIME: Final = 6.0  # seconds a question waits for a first scan; clients give up after ten or more
+FIRST_SCAN_TIME: Final = 6.0  # seconds from a first scan's start in which questions wait; clients give up after ten
+_STILL_LOOKING: Final = "the folder is still being looked through for changes: the newest edits may be missing"
 
 
 class Freshness:
@@ -35,12 +36,16 @@ class Freshness:
 
         Starts the first scan of a workspace that never had one, and raises its error.
         """
-        if store.scan_marks().last_scan is None:
+        if store.scan_marks().last_scan is None or not self._scans.fits(store):
             handle = self._scans.start(workspace)
-            return "" if handle.wait_indexed(FIRST_SCAN_TIME) else _first(handle.progress())
+            left = max(0.0, FIRST_SCAN_TIME - handle.seconds())
+            return "" if handle.wait_indexed(left) else _first(handle.progress())
         running = self._scans.running(workspace)
         if running is None and self._scans.seconds_since(workspace) >= self._pause(workspace):
-            running = self._look(workspace, root)
+            look = self._look(workspace, root)
+            if not look.done.is_set():
+                return _STILL_LOOKING
+            running = look.scan
         if running is None:
             return ""
         try:
@@ -53,8 +58,8 @@ class Freshness:
         look = self._looking.get(workspace.id)
         return 0.0 if look is None else min(LOOK_EVERY, LOOK_SHARE * look.seconds)
 
-    def _look(self, workspace: Workspace, root: Path) -> ScanHandle | None:
-        """The scan that was started because something changed, if the look found out in time."""
+    def _look(self, workspace: Workspace, root: Path) -> "_Look":
+        """A look at the disk that began just now or is under way, done or not after a short wait."""
         with self._lock:
             look = self._looking.get(workspace.id)
             if look is None or look.done.is_set():
@@ -63,7 +68,7 @@ class Freshness:
                     target=self._run_look, args=(look, workspace, root), name=f"look-{workspace.id[:8]}", daemon=True
                 ).start()
         look.done.wait(LOOK_TIME)
-        return look.scan
+        return look
 
     def _run_look(self, look: "_Look", workspace: Workspace, root: Path) -> None:
         started = time.monotonic()
@@ -81,11 +86,12 @@ class Freshness:
 
     def _is_behind(self, workspace: Workspace, root: Path) -> bool:
         """Whether any file appeared, changed or went since the last scan, judged by stat alone."""
-        from braindex.services.survey import survey  # noqa: PLC0415 - a server's start needs no walk
+        from braindex.services.survey import known_files, survey  # noqa: PLC0415 - a server's start needs no walk
 
+        options = self._options(root)
         with self._workspaces.open_index(workspace) as store:
-            known = store.files()
-        return survey(root, known, self._options(root), self._workspaces.data_folder).is_behind
+            known = known_files(store, options)
+        return survey(root, known, options, self._workspaces.data_folder).is_behind
 
 
 class _Look:

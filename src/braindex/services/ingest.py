@@ -5,7 +5,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +21,7 @@ from braindex.indexing.plan import Plan
 from braindex.indexing.walk import Found
 from braindex.registry.index import IndexStore
 from braindex.services.counts import Counts, Progress, ScanStopped
-from braindex.services.survey import survey
+from braindex.services.survey import known_files, survey
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +33,15 @@ _PROGRESS_EVERY: Final = 0.1  # seconds
 class _Batch:
     files: list[tuple[FileRecord, list[Indexed]]] = field(default_factory=list)
     units: int = 0
+
+
+def _made_with(embedder: Embedder) -> str:
+    return f"{embedder.model}/{VERSION}"
+
+
+def fits(store: IndexStore, embedder: Embedder) -> bool:
+    """Whether an index, unless it is empty, was made by this model and this version of the indexing."""
+    return store.model() in {None, _made_with(embedder)}
 
 
 @contextmanager
@@ -79,7 +88,7 @@ class Ingest:
         """Brings the index up to date. Raises ScanStopped when asked to stop, and what the store raises."""
         started = time.time_ns()
         self._expect_model()
-        known = self._store.files()
+        known = known_files(self._store, self._options)
         self._say("walking", force=True)
         with _no_cycles():
             self._bring_up_to_date(known, started)
@@ -90,28 +99,29 @@ class Ingest:
         todo = here.todo
         self._counts.skipped += here.skipped
         self._total = self._counts.seen = here.seen
-        self._done = here.seen - len(todo.new) - len(todo.suspect)
-        self._remove(todo)
+        self._done = here.seen - len(todo.new) - len(todo.suspect) - len(todo.retry)
+        self._remove(todo, known)
         self._read_all(todo, known, started)
         self._flush()
+        self._counts.skipped.sort(key=lambda one: one.path)
         self._store.record_skipped(self._counts.skipped)
+        self._store.set_skip_bare(self._options.skip_bare_files)
 
     def _expect_model(self) -> None:
         """Vectors and terms of another model or version are never mixed with these: every file is indexed anew."""
-        made_with = f"{self._embedder.model}/{VERSION}"
-        if self._store.model() not in {None, made_with}:
+        if not fits(self._store, self._embedder):
             self._store.clear()
         if self._store.model() is None:
-            self._store.set_model(made_with)
+            self._store.set_model(_made_with(self._embedder))
 
-    def _remove(self, todo: Plan) -> None:
+    def _remove(self, todo: Plan, known: Mapping[str, FileRecord]) -> None:
         if todo.removed:
             self._store.remove(todo.removed)
-            self._counts.removed += len(todo.removed)
+            self._counts.removed += sum(not known[path].refused for path in todo.removed)
 
     def _read_all(self, todo: Plan, known: Mapping[str, FileRecord], started: int) -> None:
         touched: list[FileRecord] = []
-        for one in (*todo.new, *todo.suspect):
+        for one in (*todo.new, *todo.suspect, *todo.retry):
             self._check_stop()
             self._say("parsing")
             record = self._read_one(one, known.get(one.path), started)
@@ -126,28 +136,42 @@ class Ingest:
     def _read_one(self, found: Found, before: FileRecord | None, started: int) -> FileRecord | None:
         """Queues a file whose content is new; returns the record of one that was only touched."""
         source = read_text(self._root, found, self._options.max_file_bytes)
-        if isinstance(source, Skipped):
-            self._skip(source, before)
-            return None
         record = FileRecord(
             path=found.path,
             size=found.size,
             mtime_ns=found.mtime_ns,
-            digest=source.digest,
+            digest=b"" if isinstance(source, Skipped) else source.digest,
             language=language_of(found.path) or "text",
             scanned_ns=started,
         )
+        if isinstance(source, Skipped):
+            return self._refuse(record, source, before)
         if before is not None and before.digest == source.digest:
+            if before.refused:
+                self._counts.skipped.append(Skipped(found.path, before.refused))
             return record
         units = self._parse(found.path, source)
         if isinstance(units, Skipped):
-            self._skip(units, before)
-            return None
-        self._counts.added += before is None
-        self._counts.changed += before is not None
-        self._batch.files.append((record, units))
-        self._batch.units += len(units)
+            return self._refuse(record, units, before)
+        is_new = before is None or bool(before.refused)
+        self._counts.added += is_new
+        self._counts.changed += not is_new
+        self._queue(record, units)
         return None
+
+    def _refuse(self, record: FileRecord, skipped: Skipped, before: FileRecord | None) -> FileRecord | None:
+        """A file that cannot be read or parsed leaves nothing behind but the reason, which stands until it changes."""
+        self._counts.skipped.append(skipped)
+        refused = replace(record, refused=skipped.reason, again=skipped.again)
+        if before is not None and (before.refused, before.digest) == (refused.refused, refused.digest):
+            return refused
+        self._counts.removed += before is not None and not before.refused
+        self._queue(refused, [])
+        return None
+
+    def _queue(self, record: FileRecord, units: list[Indexed]) -> None:
+        self._batch.files.append((record, units))
+        self._batch.units += max(1, len(units))
 
     def _parse(self, path: str, source: SourceText) -> list[Indexed] | Skipped:
         """The file's entities, or why there are none: one bad file never ends a scan."""
@@ -158,13 +182,6 @@ class Ingest:
         except Exception as error:  # any parser fault costs one file, and its reason is shown
             log.exception("parsing failed for a file of %d bytes", len(source.data))
             return Skipped(path, f"could not be parsed ({type(error).__name__}); the log has the details")
-
-    def _skip(self, skipped: Skipped, before: FileRecord | None) -> None:
-        """A file that can no longer be read or parsed leaves nothing behind."""
-        self._counts.skipped.append(skipped)
-        if before is not None:
-            self._store.remove([before.path])
-            self._counts.removed += 1
 
     def _flush(self) -> None:
         if not self._batch.files:

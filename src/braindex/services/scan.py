@@ -54,6 +54,7 @@ class ScanHandle:
         self._progress = _IDLE
         self._summary: ScanSummary | None = None
         self._error: BaseException | None = None
+        self._started = time.monotonic()
 
     def report(self, progress: ScanProgress) -> None:
         self._progress = progress
@@ -61,6 +62,10 @@ class ScanHandle:
     def progress(self) -> ScanProgress:
         """How far the scan is."""
         return self._progress
+
+    def seconds(self) -> float:
+        """How long ago the scan was started."""
+        return time.monotonic() - self._started
 
     def indexed(self) -> None:
         """From here on questions are answered from all files; what is left is the vector index on disk."""
@@ -213,6 +218,12 @@ class Scans:
             return ()
         merge = f"braindex workspaces merge {short_id(old.id)} {short_id(workspace.id)}"
         return (f"this looks like {old.path}, moved: `{merge}` brings its notes along",)
+
+    def fits(self, store: IndexStore) -> bool:
+        """False for an index of another model or version: its next scan makes it anew."""
+        from braindex.services.ingest import fits  # noqa: PLC0415 - a server's start needs no parser
+
+        return fits(store, self._parts.embedder)
 
     def mark_current(self, workspace: Workspace) -> None:
         """A look at the disk found nothing to do."""

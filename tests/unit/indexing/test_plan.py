@@ -56,3 +56,15 @@ def test_a_renamed_file_is_one_new_and_one_removed():
     renamed = Found("new.py", 1, LONG_AGO)
     result = planned([renamed], record("old.py"))
     assert (result.new, result.removed) == ([renamed], ["old.py"])
+
+
+def test_a_refused_file_is_not_read_again_until_it_changes():
+    refused = FileRecord("a.bin", 1, LONG_AGO, b"", "text", SCANNED, refused="binary")
+    assert planned([Found("a.bin", 1, LONG_AGO)], refused).unchanged == ["a.bin"]
+    assert planned([Found("a.bin", 2, LONG_AGO)], refused).suspect == [Found("a.bin", 2, LONG_AGO)]
+
+
+def test_a_file_that_could_not_be_opened_is_tried_again_and_is_not_behind():
+    locked = FileRecord("a.py", 1, LONG_AGO, b"", "python", SCANNED, refused="permission denied", again=True)
+    result = planned([Found("a.py", 1, LONG_AGO)], locked)
+    assert (result.retry, result.suspect, result.unchanged) == ([Found("a.py", 1, LONG_AGO)], [], [])
