@@ -10,6 +10,7 @@ from braindex.config import load_settings
 from braindex.domain.errors import UsageError
 from braindex.domain.results import Answer, Question, Workspace
 from braindex.domain.tokens import count_tokens
+from braindex.indexing.passages import VERSION
 from braindex.services import freshness, ingest
 
 PROJECT = {
@@ -173,11 +174,11 @@ def test_an_answer_that_could_not_wait_for_the_look_at_the_disk_says_so(later, m
 
 def test_an_index_made_by_another_version_is_made_anew_before_it_answers(later, monkeypatch) -> None:
     app, workspace, _ = later
-    monkeypatch.setattr(ingest, "VERSION", ingest.VERSION + 1)
+    monkeypatch.setattr(ingest, "VERSION", VERSION + 1)
     answer = _ask(app, workspace, "open_database")
     assert (answer.coverage, answer.sources[0].name) == ("", "open_database")
     with app.workspaces.open_index(workspace) as store:
-        assert str(store.model()).endswith(f"/{ingest.VERSION}")
+        assert str(store.model()).endswith(f"/{VERSION + 1}")
 
 
 def test_a_question_during_a_long_scan_says_what_is_still_missing(app: App, make_project, monkeypatch) -> None:

@@ -37,7 +37,7 @@ class Files:
 
     def all(self) -> dict[str, FileRecord]:
         rows = self._database.rows(f"SELECT {_COLUMNS} FROM files ORDER BY path")
-        return {row[0]: FileRecord(*row[:-1], again=bool(row[-1])) for row in rows}
+        return {row[0]: FileRecord(*row[:7], bool(row[7])) for row in rows}
 
     def count(self) -> int:
         """Indexed files; those that were refused are none."""
