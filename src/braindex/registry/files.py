@@ -7,7 +7,7 @@ from typing import Final
 
 from braindex.domain.results import Skipped
 from braindex.domain.units import FileRecord
-from braindex.registry.database import Database, chunks, marks, storable
+from braindex.registry.database import Database, Row, chunks, marks, storable
 
 SCHEMA: Final = (
     (
@@ -37,7 +37,7 @@ class Files:
 
     def all(self) -> dict[str, FileRecord]:
         rows = self._database.rows(f"SELECT {_COLUMNS} FROM files ORDER BY path")
-        return {row[0]: FileRecord(*row[:7], bool(row[7])) for row in rows}
+        return {row[0]: _record(row) for row in rows}
 
     def count(self) -> int:
         """Indexed files; those that were refused are none."""
@@ -74,3 +74,8 @@ class Files:
 
     def skipped(self) -> tuple[Skipped, ...]:
         return tuple(Skipped(*row) for row in self._database.rows("SELECT path, reason FROM skipped ORDER BY path"))
+
+
+def _record(row: Row) -> FileRecord:
+    path, size, mtime_ns, digest, language, scanned_ns, refused, again = row
+    return FileRecord(path, size, mtime_ns, digest, language, scanned_ns, refused, bool(again))
