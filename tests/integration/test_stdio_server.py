@@ -315,6 +315,111 @@ def test_a_request_that_is_no_json_does_not_end_the_server(serve):
     assert frame["result"]["tools"]
 
 
+ODD: dict[str, tuple[bytes, list[tuple[Any, int | None]]]] = {
+    "surrogate": (rb'{"jsonrpc":"2.0","id":5,"method":"ping","params":{"_meta":{"a":"\ud800"}}}', [(5, None)]),
+    "batch": (
+        b'[{"jsonrpc":"2.0","id":5,"method":"ping"},{"jsonrpc":"2.0","id":6,"method":"ping"}]',
+        [(5, None), (6, None)],
+    ),
+    "fraction": (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', [(1.5, -32600)]),
+    "null id": (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', [(None, -32600)]),
+    "params": (b'{"jsonrpc":"2.0","id":5,"method":"ping","params":[]}', [(5, -32600)]),
+    "no json": (b'{"jsonrpc":', [(None, -32700)]),
+    "mark": (b'\xef\xbb\xbf{"jsonrpc":"2.0","id":5,"method":"ping"}', [(5, None)]),
+    "long": (b'{"jsonrpc":"2.0","id":5,"method":"ping","params":{"a":"' + b"x" * 10_000_000 + b'"}}', [(5, None)]),
+    "huge id": (b'{"jsonrpc":"2.0","id":' + b"9" * 400 + b',"method":"ping"}', [(int("9" * 400), None)]),
+}
+
+
+def test_every_odd_line_gets_exactly_its_answers(serve):
+    server = serve()
+    server.start()
+    for name, (line, expected) in ODD.items():
+        server.process.stdin.write(line + b"\n")
+        server.process.stdin.flush()
+        answers = [server.read() for _ in expected]
+        got = sorted(((one["id"], one.get("error", {}).get("code")) for one in answers), key=repr)
+        assert got == sorted(expected, key=repr), name
+    server.close_input()
+    out, _ = server.rest()
+    assert out == b""
+
+
+def test_a_byte_order_mark_before_the_first_line_is_no_part_of_it(serve):
+    server = serve()
+    server.process.stdin.write(b"\xef\xbb\xbf")
+    server.start()
+
+
+def test_a_request_before_the_handshake_is_answered_and_the_handshake_still_works(serve):
+    server = serve()
+    server.call(9, "list_workspaces")
+    assert server.read()["error"]["code"] == -32602
+    server.start()
+    server.send({"jsonrpc": "2.0", "id": 2, "method": "ping"})
+    assert server.read()["result"] == {}
+
+
+def test_answers_to_broken_lines_are_written_before_the_end_of_input_ends_the_process(serve):
+    server = serve()
+    server.process.stdin.write(b"broken\n" * 50 + b"broken without an end")
+    server.close_input()
+    out, _ = server.rest()
+    assert len(out.splitlines()) == 51
+    assert all(json.loads(line)["error"]["code"] == -32700 for line in out.splitlines())
+
+
+def test_a_hundred_requests_at_once_and_two_of_one_id_are_each_answered(serve):
+    server = serve()
+    server.start()
+    server.send(*({"jsonrpc": "2.0", "id": number, "method": "ping"} for number in (*range(100), 7)))
+    assert sorted(server.read()["id"] for _ in range(101)) == sorted([*range(100), 7])
+
+
+def test_a_cancelled_call_is_not_answered_and_the_next_one_is(serve, box):
+    with box.lock():
+        server = serve()
+        server.start()
+        server.call(2, "scan_workspace", wait_seconds=50)
+        assert server.read()["method"] == "notifications/progress"
+        server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}})
+        server.send({"jsonrpc": "2.0", "id": 3, "method": "ping"})
+        frame = server.read()
+        while "id" not in frame:
+            frame = server.read()
+        assert frame["id"] == 3
+
+
+@pytest.mark.parametrize("end", ["input", "terminate", "gone"])
+def test_a_client_that_reads_no_answer_can_still_end_the_process(serve, end):
+    if end == "terminate" and sys.platform == "win32":
+        pytest.skip("POSIX signals")
+    server = serve()
+    server.start()
+    # Far more than a pipe holds, in answers of both kinds.
+    server.process.stdin.write(b"broken\n" * 2_000)
+    server.send(*({"jsonrpc": "2.0", "id": number, "method": "tools/list"} for number in range(40)))
+    if end == "terminate":
+        server.process.send_signal(signal.SIGTERM)
+    if end == "gone":
+        server.process.stdout.close()
+    if end != "terminate":
+        server.close_input()
+    assert server.process.wait(HUNG) == 0
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_two_clients_at_once_are_both_served(box, mode):
+    async with (
+        Client(stdio_client(box.parameters()), mode=mode) as one,
+        Client(stdio_client(box.parameters()), mode=mode) as other,
+    ):
+        for client in (one, other, one):
+            answer = await client.call_tool("query_memory", {"query": "total_price", "limit": 1})
+            assert not answer.is_error, text_of(answer)
+
+
 def test_the_log_holds_no_question(serve, box):
     server = serve()
     server.start()

@@ -3,12 +3,18 @@
 import re
 from typing import Final
 
+ECHO_CHARACTERS: Final = 200  # of what a caller gave, as an error repeats it
+
 # C0 and C1 controls but tab and newline; soft hyphen; zero-width, directional and invisible format characters;
 # line and paragraph separators; byte order mark; interlinear and tag characters. Lone surrogates cannot be encoded.
 _UNSAFE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
+
+# What a shell takes as it is, and what it would expand even inside of double quotes.
+_PLAIN: Final = re.compile(r"[\w@+=:,./\\-]+")
+_SHELL: Final = re.compile(r'["$`!%]|\\$')
 
 
 def _escape(match: re.Match[str]) -> str:
@@ -31,3 +37,23 @@ def safe_line(text: str) -> str:
 def safe_path(path: str) -> str:
     """A path exactly as it is named, its unsafe characters (newlines and tabs too) shown as escapes."""
     return safe(path).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def shortened(text: str, limit: int = ECHO_CHARACTERS) -> str:
+    """Text of at most `limit` characters: of a longer one the middle is left out, since its ends tell most."""
+    if len(text) <= limit:
+        return text
+    tail = (limit - 1) // 3
+    return f"{text[: limit - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def echoed(text: str) -> str:
+    """What a caller gave, as an error repeats it: safe to show, one line, of bounded length."""
+    return safe_path(shortened(text))
+
+
+def argument(path: str) -> str:
+    """A path as a command line takes it in common shells, or `PATH` where it cannot be pasted as it is."""
+    if echoed(path) != path or _SHELL.search(path):
+        return "PATH"
+    return path if _PLAIN.fullmatch(path) else f'"{path}"'

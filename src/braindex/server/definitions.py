@@ -1,7 +1,7 @@
 """How a function becomes a tool: a schema that every vendor accepts, one result for text and structure."""
 
 from collections.abc import Callable
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
@@ -13,11 +13,6 @@ from braindex.server.errors import GuardedTool
 WorkspaceArgument = Annotated[
     str | None, Field(description="Path, id or name; default: the project this client has open")
 ]
-
-# Structured text is cut here where the agent already knows it (its own question) or cannot use all of it
-# (skipped files); counts beside it stay exact.
-ECHO_CHARACTERS: Final = 200
-LISTED_AT_MOST: Final = 50
 
 
 def define(
@@ -48,10 +43,16 @@ def result(text: str, structured: dict[str, Any]) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=safe(text))], structured_content=_safe(structured))
 
 
+def bounded(found: dict[str, Any], at_most: int) -> dict[str, Any]:
+    """A structured result that lists only so many skipped files: an agent pays for each. Their count is exact."""
+    skipped = found["skipped"]
+    return {**found, "skipped": skipped[:at_most], "skipped_count": len(skipped)}
+
+
 def _lean(parameters: dict[str, Any]) -> dict[str, Any]:
     """The input schema without titles and null unions, which cost tokens or are refused by some vendors.
 
-    A null is still accepted at run time: some clients send it for an argument left out.
+    A null is still accepted at run time, as an argument left out (`GuardedTool`): some clients send it for one.
     """
     properties = {name: _plain(schema) for name, schema in parameters.get("properties", {}).items()}
     required = {"required": parameters["required"]} if parameters.get("required") else {}
@@ -73,5 +74,5 @@ def _safe(value: Any) -> Any:
     if isinstance(value, str):
         return safe(value)
     if isinstance(value, dict):
-        return {key: _safe(one) for key, one in value.items()}
+        return {safe(key): _safe(one) for key, one in value.items()}
     return [_safe(one) for one in value] if isinstance(value, list) else value

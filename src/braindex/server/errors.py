@@ -9,10 +9,14 @@ from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
 from mcp.server.mcpserver.tools import Tool
 from pydantic import ValidationError
 
-from braindex.domain.display import safe, safe_line
+from braindex.domain.display import echoed, safe, shortened
 from braindex.domain.errors import BraindexError
 
 LOG: Final = logging.getLogger(__name__)
+
+# A message that is longer has an argument in it that somebody forgot to cut.
+LONGEST_MESSAGE: Final = 2000
+LISTED_AT_MOST: Final = 5
 
 
 class GuardedTool(Tool):
@@ -32,6 +36,7 @@ class GuardedTool(Tool):
             MCPError: where the protocol itself was misused.
         """
         self._refuse_unknown(arguments)
+        arguments = self._without_nulls(arguments)
         started = time.monotonic()
         try:
             return await super().run(arguments, context, convert_result=convert_result)
@@ -39,8 +44,8 @@ class GuardedTool(Tool):
             raise self._told(error) from error
         except ToolError as error:
             if isinstance(error.__cause__, ValidationError):
-                raise ToolError(_wrong_arguments(self.name, error.__cause__)) from error
-            raise
+                raise told(_wrong_arguments(self.name, error.__cause__)) from error
+            raise told(str(error)) from error
         finally:
             LOG.info("%s: %d ms", self.name, (time.monotonic() - started) * 1000)
 
@@ -50,24 +55,39 @@ class GuardedTool(Tool):
         unknown = [name for name in arguments if name not in known]
         if unknown:
             accepted = ", ".join(known) or "no arguments"
-            raise ToolError(f"{self.name} has no argument {_listed(unknown)}; it takes: {accepted}")
+            raise told(f"{self.name} has no argument {_listed(unknown)}; it takes: {accepted}")
+
+    def _without_nulls(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments that were given: some clients send null for one that is left out. One that is required
+        stays, to be refused by name.
+        """
+        required = self.parameters.get("required", ())
+        return {name: value for name, value in arguments.items() if value is not None or name in required}
 
     def _told(self, error: UnexpectedToolError) -> ToolError:
         cause = error.__cause__
         if isinstance(cause, BraindexError):
-            return ToolError(safe(str(cause)))
+            return told(str(cause))
         LOG.error("%s failed unexpectedly", self.name, exc_info=cause)
         where = f" The traceback is in {self.log_path}." if self.log_path else ""
-        return ToolError(
+        return told(
             f"this is a bug in braindex ({type(cause).__name__} in {self.name}).{where} "
             "Nothing was lost, and scanning again will not help: go on without this call"
         )
 
 
+def told(message: str) -> ToolError:
+    """The error that gives an agent this message: safe to show and to encode, and of bounded length."""
+    return ToolError(safe(shortened(message, LONGEST_MESSAGE)))
+
+
 def _wrong_arguments(tool: str, error: ValidationError) -> str:
-    problems = (f"`{'.'.join(map(str, one['loc']))}`: {one['msg'].lower()}" for one in error.errors())
-    return f"wrong arguments for {tool}: " + "; ".join(problems)
+    problems = [
+        f"`{echoed('.'.join(map(str, one['loc'])))}`: {shortened(one['msg'].lower())}"
+        for one in error.errors(include_url=False, include_input=False)
+    ]
+    return f"wrong arguments for {tool}: {'; '.join(problems[:LISTED_AT_MOST])}"
 
 
 def _listed(names: list[str]) -> str:
-    return ", ".join(f"`{safe_line(name)[:60]}`" for name in names[:5])
+    return ", ".join(f"`{shortened(echoed(name), 60)}`" for name in names[:LISTED_AT_MOST])

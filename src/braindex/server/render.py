@@ -1,6 +1,7 @@
 """The text of a tool's answer: what an agent reads when its client shows the text and not the structure."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from braindex.domain.citations import citation
@@ -9,7 +10,9 @@ from braindex.domain.identity import short_id
 from braindex.domain.results import Answer, ScanProgress, ScanStatus, ScanSummary, Skipped, Source, Workspace
 from braindex.domain.results import WorkspaceInfo as Known
 
-SKIPPED_SHOWN: Final = 10
+# Skipped files and folders that an answer lists, in text and structure alike; the count beside them is exact.
+SKIPPED_IN_SUMMARY: Final = 10
+SKIPPED_IN_STATUS: Final = 20
 
 
 def workspace_line(workspace: Workspace) -> str:
@@ -32,7 +35,7 @@ def scan_text(workspace: Workspace, summary: ScanSummary) -> str:
     lines = [
         f"Scan complete: {held} ({changes}) in {summary.seconds:.1f} s.",
         *(safe_line(note) for note in summary.notes),
-        *_skipped_lines(summary.skipped),
+        *_skipped_lines(summary.skipped, SKIPPED_IN_SUMMARY),
         workspace_line(workspace),
     ]
     return "\n".join(lines)
@@ -62,7 +65,7 @@ def status_text(status: ScanStatus) -> str:
         lines.append(f"Last error: {safe_line(status.last_error)}")
     if status.known_parent:
         lines.append(f"Part of the known workspace {safe_path(status.known_parent.path)}")
-    return "\n".join([*lines, *_skipped_lines(status.skipped)])
+    return "\n".join([*lines, *_skipped_lines(status.skipped, SKIPPED_IN_STATUS)])
 
 
 def workspaces_text(known: Iterable[Known]) -> str:
@@ -79,9 +82,30 @@ def _cited(source: Source) -> str:
     return citation(source.name, source.path, source.line, source.distance) + stale
 
 
-def _excerpts(sources: Iterable[Source], *, named: bool) -> str:
+def _excerpts(sources: Sequence[Source], *, named: bool) -> str:
     """Each excerpt under its source's name, or under its whole citation where no block above gives it."""
-    return "\n\n".join(_excerpt(one, f"`{safe_line(one.name)}`" if named else _cited(one)) for one in sources)
+    headings = _headings(sources) if named else [_cited(one) for one in sources]
+    return "\n\n".join(_excerpt(one, heading) for one, heading in zip(sources, headings, strict=True))
+
+
+def _headings(sources: Sequence[Source]) -> list[str]:
+    """The names of the sources, each with as much of its citation as tells it from the others: nothing, the
+    file's name and the line, or the whole path. Every token is the agent's to pay.
+    """
+    names = Counter(one.name for one in sources)
+    places = Counter(_place(one) for one in sources)
+    return [
+        f"`{safe_line(one.name)}`"
+        if names[one.name] == 1
+        else _place(one)
+        if places[_place(one)] == 1
+        else citation(one.name, one.path, one.line, None)
+        for one in sources
+    ]
+
+
+def _place(source: Source) -> str:
+    return citation(source.name, source.path.rpartition("/")[2], source.line, None)
 
 
 def _excerpt(source: Source, heading: str) -> str:
@@ -113,12 +137,16 @@ def _state(status: ScanStatus) -> str:
     return known.get(status.state, status.state) + partial
 
 
-def _skipped_lines(skipped: tuple[Skipped, ...]) -> list[str]:
+def _skipped_lines(skipped: tuple[Skipped, ...], at_most: int) -> list[str]:
     if not skipped:
         return []
-    shown = [f"- {safe_path(one.path)}: {safe_line(one.reason)}" for one in skipped[:SKIPPED_SHOWN]]
+    shown = [f"- {safe_path(one.path)}: {safe_line(one.reason)}" for one in skipped[:at_most]]
     more = len(skipped) - len(shown)
-    return [f"Skipped: {len(skipped)}", *shown, *([f"- and {more} more"] if more else [])]
+    return [
+        f"Skipped: {len(skipped)}",
+        *shown,
+        *([f"- and {more} more, which `braindex status --json` names"] if more else []),
+    ]
 
 
 def _known_line(known: Known) -> str:

@@ -33,10 +33,16 @@ def serve(
     # Imported now that nothing they print can reach the client.
     from braindex.bootstrap import build_app  # noqa: PLC0415 - once the wire is claimed
     from braindex.server.create import create_server  # noqa: PLC0415 - once the wire is claimed
+    from braindex.server.frames import checked  # noqa: PLC0415 - once the wire is claimed
     from braindex.services.resolution import home_directory  # noqa: PLC0415 - once the wire is claimed
 
     app = build_app(settings)
-    leaving = Leaving(app.close)
+
+    def stop() -> None:
+        wire.finish()
+        app.close()
+
+    leaving = Leaving(stop)
 
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
@@ -59,7 +65,7 @@ def serve(
     )
     leaving.on_signals()
     LOG.info("serving, version %s", version)
-    wire.hand_over(on_gone=lambda: leaving.now(0))
+    wire.hand_over(checked, on_gone=lambda: leaving.now(0))
     _run(server, leaving)
 
 

@@ -73,4 +73,4 @@ def _folders(roots: ListRootsResult | None) -> list[Path]:
     """The client's roots that are folders of this machine."""
     listed = roots.roots if roots is not None else []
     found = (path_of_uri(str(root.uri)) for root in listed)
-    return [path for path in found if path is not None]
+    return [path for path in found if path is not None and path.is_absolute()]

@@ -5,27 +5,44 @@ import os
 import unicodedata
 from pathlib import Path
 
+from braindex.domain.display import echoed
 from braindex.domain.errors import BraindexError
 
 
 class PathMissing(BraindexError):
     def __init__(self, path: str) -> None:
-        super().__init__(f"{path} does not exist; check the spelling, or mount the drive it is on")
+        super().__init__(f"{echoed(path)} does not exist; check the spelling, or mount the drive it is on")
 
 
 class NotAFolder(BraindexError):
     def __init__(self, path: str) -> None:
-        super().__init__(f"{path} is a file, and a workspace is a folder; name the folder that holds it")
+        super().__init__(f"{echoed(path)} is a file, and a workspace is a folder; name the folder that holds it")
 
 
 class FolderUnreadable(BraindexError):
     def __init__(self, path: str, why: str) -> None:
-        super().__init__(f"{path} cannot be read ({why}); check its permissions")
+        super().__init__(f"{echoed(path)} cannot be read ({why}); check its permissions")
 
 
 class FolderRefused(BraindexError):
     def __init__(self, path: str, what: str) -> None:
-        super().__init__(f"{path} is {what} and is never indexed as a workspace; name the folder of one project")
+        super().__init__(
+            f"{echoed(path)} is {what} and is never indexed as a workspace; name the folder of one project"
+        )
+
+
+class NameNotText(BraindexError):
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{echoed(path)} has a name that is not UTF-8 text, and cannot be stored; rename the folder")
+
+
+def is_text(name: str) -> bool:
+    """Whether a name can be stored: bytes that are not UTF-8 arrive as lone surrogates, which nothing encodes."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def home_folders() -> frozenset[str]:
@@ -55,12 +72,18 @@ def canonical(path: str) -> str:
 def checked_root(path: str | Path) -> Path:
     """The real path of a folder that may be a workspace.
 
-    Raises PathMissing, NotAFolder, FolderUnreadable, or FolderRefused (the home directory, a file system's root).
+    Raises PathMissing, NotAFolder, FolderUnreadable, NameNotText, or FolderRefused (the home directory, a file
+    system's root).
     """
-    given = os.path.expanduser(os.fspath(path))
-    if not given or "\0" in given:
-        raise PathMissing(repr(os.fspath(path)))
+    named = os.fspath(path)
+    if not named or "\0" in named:
+        raise PathMissing(named or "an empty path")
+    if not is_text(named):
+        raise NameNotText(named)
+    given = os.path.expanduser(named)
     real = os.path.realpath(given)
+    if not is_text(real):
+        raise NameNotText(real)
     if not os.path.exists(real):
         raise PathMissing(given)
     if not os.path.isdir(real):

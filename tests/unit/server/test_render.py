@@ -24,7 +24,7 @@ def test_a_running_scan_says_how_far_it_is():
 
 def test_the_last_error_the_parent_and_the_skipped_files_are_shown():
     parent = Workspace("p", "mono", "/code")
-    skipped = tuple(Skipped(f"a{number}.bin", "binary\nfile") for number in range(12))
+    skipped = tuple(Skipped(f"a{number}.bin", "binary\nfile") for number in range(22))
     status = ScanStatus(
         WORKSPACE,
         "failed",
@@ -39,7 +39,7 @@ def test_the_last_error_the_parent_and_the_skipped_files_are_shown():
     text = status_text(status)
     assert "Last error: disk full" in text
     assert "Part of the known workspace /code" in text
-    assert "Skipped: 12" in text
+    assert "Skipped: 22" in text
     assert "- a0.bin: binary file" in text
     assert "- and 2 more" in text
 

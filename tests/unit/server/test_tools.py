@@ -238,7 +238,9 @@ async def test_a_scan_that_ends_in_time_is_complete(connect, held):
         "removed",
         "seconds",
     } <= structured.keys()
-    assert (len(structured["skipped"]), structured["skipped_count"]) == (50, 80)
+    assert (len(structured["skipped"]), structured["skipped_count"]) == (10, 80)
+    assert "Skipped: 80\n" in text_of(result)
+    assert text_of(result).count("file") == 11  # ten names, and "3 files"
     assert "Scan complete: 3 files, 30 entities" in text_of(result)
     assert "file0.bin: binary" in text_of(result)
     assert "and 70 more" in text_of(result)
@@ -399,3 +401,112 @@ async def test_a_server_started_in_the_home_directory_says_why_it_answers_nothin
         result = await client.call_tool("query_memory", {"query": "q"})
     assert result.is_error
     assert "the home directory" in text_of(result)
+
+
+async def test_excerpts_of_sources_with_one_name_are_told_apart(connect, held, source_of):
+    held.asking.sources = (
+        source_of("load", "src/app.py", 4),
+        source_of("load", "src/net.py", 9),
+        source_of("save", "a/x.py", 1),
+        source_of("save", "b/x.py", 1),
+        source_of("only", "src/app.py", 30),
+    )
+    async with connect() as client:
+        text = text_of(await client.call_tool("query_memory", {"query": "load"}))
+    headings = [block.splitlines()[0] for block in text.split("\n\n")[1:-1]]
+    assert headings == [
+        "`load` #app.py:4",
+        "`load` #net.py:9",
+        "`save` #a/x.py:1",
+        "`save` #b/x.py:1",
+        "`only`",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tool", "optional"),
+    [
+        ("query_memory", ("workspace", "limit", "use_cloud", "show_sources", "path", "kind", "language")),
+        ("scan_workspace", ("workspace", "wait_seconds")),
+        ("scan_status", ("workspace",)),
+    ],
+)
+async def test_null_means_an_argument_left_out(connect, held, tool, optional):
+    needed = {"query": "where?"} if tool == "query_memory" else {}
+    async with connect() as client:
+        left_out = await client.call_tool(tool, needed)
+        nulls = await client.call_tool(tool, {**needed, **dict.fromkeys(optional)})
+        (listed,) = [one for one in (await client.list_tools()).tools if one.name == tool]
+    assert set(optional) == set(listed.input_schema["properties"]) - set(needed)
+    assert not nulls.is_error, text_of(nulls)
+    assert text_of(nulls) == text_of(left_out)
+
+
+async def test_null_for_a_required_argument_is_refused_by_its_name(connect):
+    async with connect() as client:
+        result = await client.call_tool("query_memory", {"query": None})
+    assert result.is_error
+    assert "`query`" in text_of(result)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"query": "q", "workspace": "n" * 100_000},
+        {"query": "q", "workspace": "/" + "p" * 100_000},
+        {"query": "q", "workspace": "file://[" + "u" * 100_000},
+        {"query": "q", "x" * 100_000: 1},
+        {"query": "q", "limit": "9" * 100_000},
+        {"query": {"k" * 100_000: "v" * 100_000}},
+    ],
+)
+async def test_no_error_repeats_an_argument_at_length(connect, arguments):
+    async with connect() as client:
+        result = await client.call_tool("query_memory", arguments)
+    assert result.is_error
+    assert "bug" not in text_of(result)
+    assert len(text_of(result)) < 600
+
+
+async def test_a_failure_that_repeats_its_input_keeps_both_its_ends(connect, held, refused):
+    held.asking.error = refused("x" * 100_000 + "; name a known kind")
+    async with connect() as client:
+        text = text_of(await client.call_tool("query_memory", {"query": "q"}))
+    assert len(text) <= 2_000
+    assert text.endswith("; name a known kind")
+
+
+async def test_a_tool_that_there_is_not_is_named_shortly_beside_those_there_are(connect):
+    async with connect() as client:
+        text = text_of(await client.call_tool("search" * 10_000, {}))
+    assert len(text) < 600
+    assert "query_memory" in text
+
+
+async def test_text_that_cannot_be_encoded_never_reaches_the_wire(connect, held, source_of, refused):
+    held.asking.sources = (source_of("caf\udce9", "src/\udcff.py", excerpt="\ud800"),)
+    async with connect() as client:
+        answer = await client.call_tool("query_memory", {"query": "q"})
+        held.asking.error = refused("no \ud800 here")
+        failure = await client.call_tool("query_memory", {"query": "q"})
+    assert "\\udcff" in answer.model_dump_json()
+    assert answer.model_dump_json().encode()
+    assert "\\ud800" in text_of(failure)
+    assert failure.model_dump_json().encode()
+
+
+@pytest.mark.parametrize(
+    "workspace", ["file://[", "file:///a%00b", "/a\0b", "~\0", "~nobody-has-this-name/x", "file://h/x"]
+)
+async def test_what_is_no_path_is_a_clear_error_and_no_bug(connect, workspace):
+    async with connect() as client:
+        result = await client.call_tool("scan_status", {"workspace": workspace})
+    assert result.is_error
+    assert "no path on this machine" in text_of(result)
+
+
+async def test_a_root_of_everything_vouches_for_nothing(connect, tmp_path, project):
+    async with connect(list_roots_callback=roots(Path(tmp_path.anchor))) as client:
+        result = await client.call_tool("scan_status", {"workspace": str(tmp_path)})
+    assert result.is_error
+    assert "refused" in text_of(result)

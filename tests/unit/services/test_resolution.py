@@ -11,10 +11,12 @@ from braindex.domain.names import UnknownWorkspace
 from braindex.domain.results import Workspace
 from braindex.services.resolution import (
     NamedWorkspaceUnusable,
+    NotAPath,
     NoWorkspace,
     PathRefused,
     SeveralRoots,
     Surroundings,
+    foreign_form,
     looks_like_project,
     needs_roots,
     path_of_uri,
@@ -297,3 +299,128 @@ def test_a_file_uri_is_read_as_the_path_it_means(uri, path):
 @pytest.mark.parametrize("uri", ["https://example.com/app", "file://server/share", "vscode-remote://ssh/app"])
 def test_a_uri_of_another_scheme_or_machine_is_no_path(uri):
     assert path_of_uri(uri) is None
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "file://[", "file://]x/[", "file:", "file://", "file:relative", "file:///a%00b", "file://~/x",
+        "file:////server/share", "file://127.0.0.1/x",
+    ],
+)  # fmt: skip
+def test_a_malformed_uri_is_no_path(uri, workspaces, folder, home):
+    assert path_of_uri(uri) is None
+    here = around(folder("home/cwd", ".git"), home)
+    for resolve in (
+        lambda: resolve_for_tool(uri, here, workspaces),
+        lambda: needs_roots(uri, here, workspaces),
+        lambda: resolve_for_command(here, workspaces, path=uri),
+        lambda: resolve_for_command(here, workspaces, reference=uri),
+    ):
+        with pytest.raises(NotAPath, match="no URI of a file"):
+            resolve()
+
+
+@pytest.mark.parametrize("path", ["a/\0", "~\0", "/a\0b/c", "https://example.com/app", "~no-such-user-anywhere/x"])
+def test_what_cannot_be_a_path_is_an_error_that_says_so(workspaces, folder, home, path):
+    with pytest.raises(NotAPath):
+        resolve_for_tool(path, around(folder("home/cwd", ".git"), home), workspaces)
+
+
+UNNAMEABLE = ("\ud800", "/\ud800/x", "./\udcff", "~\ud800", "n" * 100_000, "/" + "p" * 100_000, "a\0b", "/a\0b")
+
+
+@pytest.mark.parametrize("reference", UNNAMEABLE, ids=range(len(UNNAMEABLE)))
+def test_what_nothing_can_be_named_is_an_expected_error_of_bounded_length(workspaces, folder, home, reference):
+    here = around(folder("home/cwd", ".git"), home)
+    ways: tuple[Callable[[], Workspace], ...] = (
+        lambda: resolve_for_tool(reference, here, workspaces),
+        lambda: resolve_for_command(here, workspaces, path=reference),
+        lambda: resolve_for_command(here, workspaces, reference=reference),
+        lambda: resolve_for_tool("", around(here.cwd, home, variable=reference), workspaces),
+    )
+    for resolve in ways:
+        with pytest.raises(BraindexError) as caught:
+            resolve()
+        assert len(str(caught.value)) < 600
+        assert str(caught.value).encode()
+
+
+@pytest.mark.parametrize(
+    ("reference", "on_windows", "fine"),
+    [
+        ("C:\\app", False, False), ("c:/app", False, False), ("\\\\server\\share", False, False), ("/c:/x", False, True),
+        ("C:\\app", True, True), ("\\\\server\\share", True, False), ("//server/share", True, False),
+        ("\\\\.\\COM1", True, False), ("\\\\?\\C:\\app", True, False), ("a\\b", True, True), ("a\\b", False, True),
+    ],
+)  # fmt: skip
+def test_a_path_of_another_platform_or_machine_is_told_by_its_form(reference, on_windows, fine):
+    assert (foreign_form(reference, on_windows=on_windows) == "") is fine
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="drives are paths there")
+@pytest.mark.parametrize("path", ["C:\\app", "C:/app", "file:///c:/app", "\\\\server\\share"])
+def test_a_windows_path_elsewhere_is_an_error_and_no_folder_of_the_workspace(workspaces, folder, home, path):
+    with pytest.raises(NotAPath, match="Windows"):
+        resolve_for_tool(path, around(folder("home/cwd", ".git"), home), workspaces)
+
+
+def test_a_root_that_is_the_top_the_home_or_holds_it_vouches_for_nothing(workspaces, folder, home, tmp_path):
+    plain, secrets, project = folder("plain"), folder("home/.ssh"), folder("home/app", ".git")
+    cwd = folder("home/cwd", ".git")
+    top = Path(tmp_path.anchor)
+    for root in (top, tmp_path, home, tmp_path / "plain" / ".." / "home", Path(f"{tmp_path}/plain/..")):
+        here = around(cwd, home, roots=(root,))
+        for refused in (plain, secrets):
+            with pytest.raises(PathRefused):
+                resolve_for_tool(str(refused), here, workspaces)
+        assert resolve_for_tool(str(project), here, workspaces).path == str(project)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_a_root_that_is_a_link_to_the_home_or_the_top_vouches_for_nothing(workspaces, folder, home, tmp_path):
+    secrets = folder("home/.ssh")
+    for name, target in (("to-home", home), ("to-top", Path(tmp_path.anchor))):
+        link = tmp_path / name
+        link.symlink_to(target)
+        for here in (around(home, home, roots=(link,)), around(link, home)):
+            with pytest.raises(PathRefused):
+                resolve_for_tool(str(secrets), here, workspaces)
+            with pytest.raises(BraindexError):
+                resolve_for_tool("", here, workspaces)
+
+
+def test_the_home_and_the_top_are_refused_wherever_they_are_named(workspaces, folder, home):
+    cwd, top = folder("home/cwd", ".git"), home.anchor
+    for told in ({"flag": "~"}, {"flag": str(home)}, {"variable": top}, {"claude": top}, {"claude": home.as_uri()}):
+        with pytest.raises(NamedWorkspaceUnusable, match="never indexed"):
+            resolve_for_tool("", around(cwd, home, **told), workspaces)
+
+
+def test_a_folder_that_holds_the_home_is_not_taken_for_a_workspace_by_itself(workspaces, folder, home, tmp_path):
+    folder(".", ".git")
+    for here in (around(tmp_path, home), around(home, home, roots=(tmp_path,))):
+        with pytest.raises(BraindexError):
+            resolve_for_tool("", here, workspaces)
+
+
+def test_beside_a_project_an_open_home_directory_does_not_count(workspaces, folder, home):
+    app = folder("home/app")
+    here = around(folder("home/elsewhere"), home, roots=(home, app, Path(home.anchor)))
+    assert resolve_for_tool("", here, workspaces).path == str(app)
+
+
+def test_of_very_many_roots_only_some_are_listed(workspaces, folder, home):
+    roots = tuple(folder(f"root{number}") for number in range(30))
+    with pytest.raises(SeveralRoots, match="and 20 more"):
+        resolve_for_tool("", around(home, home, roots=roots), workspaces)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="such names are no file names there")
+def test_the_command_that_a_refusal_suggests_can_be_pasted(workspaces, folder, home):
+    here = around(folder("home/cwd", ".git"), home)
+    for name, suggested in (("a b", '"{}"'), ("x; rm -rf y", '"{}"'), ("x$(date)", "PATH")):
+        plain = folder(name)
+        with pytest.raises(PathRefused) as caught:
+            resolve_for_tool(str(plain), here, workspaces)
+        assert str(caught.value).endswith("braindex scan " + suggested.format(plain))

@@ -6,8 +6,9 @@ from mcp.server.mcpserver import Resolve
 from mcp_types import CallToolResult, ListRootsResult, ToolAnnotations
 from pydantic import Field
 
+from braindex.domain.display import shortened
 from braindex.domain.results import Answer, Question
-from braindex.server.definitions import ECHO_CHARACTERS, WorkspaceArgument, define, result
+from braindex.server.definitions import WorkspaceArgument, define, result
 from braindex.server.errors import GuardedTool
 from braindex.server.render import answer_text
 from braindex.server.surroundings import ToolContext
@@ -66,7 +67,5 @@ def _structured(answer: Answer, *, show_sources: bool) -> dict[str, Any]:
     """The answer's JSON. Sources that an engine's answer already cites may be left out; without one they are
     it.
     """
-    found = answer.as_json()
-    if len(answer.query) > ECHO_CHARACTERS:
-        found["query"] = answer.query[:ECHO_CHARACTERS] + "…"
+    found = {**answer.as_json(), "query": shortened(answer.query)}  # the agent knows its own question
     return found if show_sources or answer.answer is None else {**found, "sources": []}

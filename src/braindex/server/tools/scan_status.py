@@ -5,10 +5,9 @@ from typing import Annotated, Any, Final
 from mcp.server.mcpserver import Resolve
 from mcp_types import CallToolResult, ListRootsResult, ToolAnnotations
 
-from braindex.domain.results import ScanStatus
-from braindex.server.definitions import LISTED_AT_MOST, WorkspaceArgument, define, result
+from braindex.server.definitions import WorkspaceArgument, bounded, define, result
 from braindex.server.errors import GuardedTool
-from braindex.server.render import status_text
+from braindex.server.render import SKIPPED_IN_STATUS, status_text
 from braindex.server.surroundings import ToolContext
 from braindex.server.threads import in_thread
 
@@ -33,7 +32,7 @@ def build(context: ToolContext, log_path: str) -> GuardedTool:
         roots: Annotated[ListRootsResult | None, Resolve(context.client_roots)],
     ) -> CallToolResult:
         status = await in_thread(lambda: context.app.scans.status(context.workspace(workspace, roots)))
-        return result(status_text(status), _structured(status))
+        return result(status_text(status), bounded(status.as_json(), SKIPPED_IN_STATUS))
 
     return define(
         scan_status,
@@ -43,9 +42,3 @@ def build(context: ToolContext, log_path: str) -> GuardedTool:
         output=OUTPUT,
         log_path=log_path,
     )
-
-
-def _structured(status: ScanStatus) -> dict[str, Any]:
-    found = status.as_json()
-    skipped = found["skipped"]
-    return {**found, "skipped": skipped[:LISTED_AT_MOST], "skipped_count": len(skipped)}

@@ -8,9 +8,9 @@ from mcp_types import CallToolResult, ListRootsResult, ToolAnnotations
 from pydantic import Field
 
 from braindex.domain.results import ScanProgress, ScanSummary, Workspace
-from braindex.server.definitions import LISTED_AT_MOST, WorkspaceArgument, define, result
+from braindex.server.definitions import WorkspaceArgument, bounded, define, result
 from braindex.server.errors import GuardedTool
-from braindex.server.render import progress_text, running_text, scan_text
+from braindex.server.render import SKIPPED_IN_SUMMARY, progress_text, running_text, scan_text
 from braindex.server.surroundings import ToolContext
 from braindex.server.threads import in_thread
 from braindex.services.scan import ScanHandle
@@ -74,16 +74,8 @@ async def _awaited(handle: ScanHandle, seconds: float, ctx: Context[Any, Any]) -
 
 
 def _complete(workspace: Workspace, summary: ScanSummary) -> dict[str, Any]:
-    found = summary.as_json()
-    skipped = found["skipped"]
-    return {
-        **found,
-        "workspace": workspace.name,
-        "path": workspace.path,
-        "state": "complete",
-        "skipped": skipped[:LISTED_AT_MOST],
-        "skipped_count": len(skipped),
-    }
+    found = bounded(summary.as_json(), SKIPPED_IN_SUMMARY)
+    return {**found, "workspace": workspace.name, "path": workspace.path, "state": "complete"}
 
 
 def _running(workspace: Workspace, progress: ScanProgress) -> dict[str, Any]:
