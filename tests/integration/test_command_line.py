@@ -59,7 +59,7 @@ class Box:
         }
 
     def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "braindex", *arguments]
+        return [sys.executable, "-P", "-m", "braindex", *arguments]
 
     def run(
         self, *arguments: str, cwd: Path | None = None, stdin: bytes = b"", **environment: str
@@ -145,8 +145,8 @@ def test_filters_narrow_a_question(box):
 
 def test_questions_on_standard_input_get_one_line_each_in_their_order(box):
     box.write("приветствие.py", 'def greet() -> str:\n    """Здоровается: 你好 🌍."""\n    return "привет"\n')
-    asked = ["total_price", "", "где здоровается 你好 🌍", "x" * 9_000]
-    stdin = b"\xef\xbb\xbf" + "\r\n".join(asked).encode() + b"\r\n\xff\xfe?\n"
+    asked = ["total_price", "", "где здоровается 你好 🌍", "x" * 100_000, "a\rb\x00c\u2028d", '(" OR NEAR(*', "\ufeff"]
+    stdin = b"\xef\xbb\xbf" + "\r\n".join(asked).encode() + b"\r\n\xff\xfe?"
     done = box.run("ask", "--stdin", "--json", stdin=stdin)
     assert done.returncode == 0, done.stderr
     answers = [json.loads(line) for line in done.stdout.splitlines()]
@@ -333,6 +333,171 @@ def test_help_and_version_import_nothing_heavy(box, arguments):
     )
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout.startswith(b"braindex " if arguments == ["--version"] else b"usage: braindex")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("ask", "q", "--limit", "9" * 60_000),
+        ("fly" + "z" * 60_000,),
+        ("scan", "--" + "w" * 60_000),
+        ("scan", "w" * 60_000),
+        ("entities", "v" * 60_000),
+        ("status", "--workspace", "a/" * 30_000),
+        ("ask", "q", "--kind", "k" * 60_000),
+        ("ask", "q", "--path", "/" + "p" * 60_000),
+        ("workspaces", "drop", "d" * 60_000),
+    ],
+)
+def test_an_error_repeats_a_long_argument_only_in_part(box, arguments):
+    done = box.run(*arguments)
+    assert done.returncode in {1, 2}
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert len(done.stderr) < 4_000
+
+
+def test_one_answer_a_line_holds_when_every_question_fails(box):
+    done = box.run("ask", "--stdin", "--json", "--kind", "gadget", stdin=b"one\n\ntwo")
+    assert done.returncode == 0, done.stderr
+    answers = [json.loads(line) for line in done.stdout.split("\n")[:-1]]
+    assert [one["query"] for one in answers] == ["one", "", "two"]
+    assert all(one["error"] for one in answers)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the shell's way to close a stream")
+@pytest.mark.parametrize(
+    ("redirected", "arguments", "code", "said"),
+    [
+        (">&-", "status", 1, "standard output: it is closed"),
+        (">&-", "scan", 1, "standard output: it is closed"),
+        (">&-", "--help", 1, "standard output: it is closed"),
+        (">&-", "--version", 1, "standard output: it is closed"),
+        ("2>&-", "status", 0, ""),
+        ("2>&-", "fly", 2, ""),
+        ("2>&-", "scan --json", 0, ""),
+        ("<&-", "ask --stdin", 2, "standard input is closed"),
+        ("<&-", "workspaces drop shop", 2, "--yes"),
+        ("<&-", "serve", 1, "standard input or output is closed"),
+        (">&- 2>&- <&-", "scan", 1, ""),
+    ],
+)
+def test_a_closed_stream_is_an_expected_failure_or_none(box, redirected, arguments, code, said):
+    box.json("scan", "--json")
+    done = closed(box, redirected, arguments)
+    assert (done.returncode, done.stderr.count(b"\n")) == (code, 1 if said else 0)
+    assert said.encode() in done.stderr
+    assert box.json("status", "--json")["complete"] is True
+
+
+def closed(box: Box, redirected: str, arguments: str) -> "subprocess.CompletedProcess[bytes]":
+    script = f'exec "$@" {arguments} {redirected}'
+    command = ["sh", "-c", script, "sh", *box.command()]
+    return subprocess.run(
+        command, cwd=box.project, env=box.environment(), capture_output=True, timeout=HUNG, check=False
+    )
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("arguments", ["status", "--help", "entities --json", "ask total_price"])
+def test_a_full_disk_under_the_output_is_one_line(box, arguments):
+    done = closed(box, "> /dev/full", arguments)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"braindex: the result could not be written to standard output: ")
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "-5", "many"])
+def test_a_terminal_of_any_width_can_show_help_and_results(box, columns):
+    for arguments in (("--help",), ("ask", "--help"), ("status",)):
+        done = box.run(*arguments, COLUMNS=columns)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout
+
+
+class TestAStrangersCheckout:
+    """What lies in the folder a command runs in was written by anybody."""
+
+    def test_its_modules_are_not_imported_in_place_of_the_real_ones(self, box):
+        for name in ("json.py", "argparse.py", "mcp/__init__.py", "dotenv/__init__.py", "numpy.py", "pathspec.py"):
+            box.write(name, "import sys\nsys.exit('a stranger ran')\n")
+        box.write(".env", "SKIP_BARE_FILES=csv\n")
+        for python in ((sys.executable, "-m"), (sys.executable, "-P", "-m")):
+            done = subprocess.run(
+                [*python, "braindex", "ask", "total_price", "--json"],
+                cwd=box.project, env=box.environment(), capture_output=True, timeout=HUNG, check=False,
+            )  # fmt: skip
+            assert (done.returncode, done.stderr) == (0, b"")
+            assert json.loads(done.stdout)["sources"][0]["name"] == "total_price"
+
+    def test_a_relative_search_path_of_the_users_own_still_counts(self, box):
+        done = subprocess.run(
+            [sys.executable, "-m", "braindex", "--version"],
+            cwd=SOURCE.parent, env=box.environment(PYTHONPATH=SOURCE.name), capture_output=True, timeout=HUNG,
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith(b"braindex ")
+
+    def test_its_data_folder_serves_and_brings_no_settings_of_weight(self, box):
+        box.write(".env", "BRAIN_DIR=.brain\n")
+        box.write(".brain/.env", "MAX_FILE_BYTES=1\n")
+        done = box.run("scan", "--json", BRAIN_DIR="")
+        assert json.loads(done.stdout)["files"] == 2
+        assert (box.project / ".brain/registry.db").exists()
+        assert done.stderr.startswith("braindex: MAX_FILE_BYTES in ")
+        assert "does not count" in done.stderr
+
+    @pytest.mark.parametrize("value", [".", "..", ".git", "cart.py", "/etc"])
+    def test_a_data_folder_where_none_may_be_is_said_and_the_users_serves(self, box, value):
+        box.write(".env", f"BRAIN_DIR={value}\n")
+        done = box.run("scan", "--json", BRAIN_DIR="")
+        assert (done.returncode, json.loads(done.stdout)["files"]) == (0, 2)
+        assert done.stderr.startswith(f"braindex: BRAIN_DIR is '{value}'")
+        assert (box.home / ".brain/registry.db").exists()
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="pipes in the file system are POSIX")
+    def test_a_pipe_for_its_env_keeps_nobody_waiting(self, box):
+        os.mkfifo(box.project / ".env")
+        assert box.json("status", "--json")["state"] == "never"
+        assert {one["path"] for one in box.json("entities", "--json")} == {"cart.py", "pyproject.toml"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes are POSIX")
+def test_a_data_folder_that_others_could_read_is_closed_when_it_is_opened(box):
+    box.json("scan", "--json")
+    (workspace,) = (box.brain / "workspaces").iterdir()
+    folders = (box.brain, box.brain / "workspaces", workspace)
+    for one in folders:
+        one.chmod(0o755)
+    (workspace / "index.db").chmod(0o644)
+    box.json("ask", "total_price", "--json")
+    assert [one.stat().st_mode & 0o777 for one in folders] == [0o700] * 3
+    assert (workspace / "index.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_where_the_data_folder_is_the_project_itself_none_of_its_data_is_indexed(box):
+    found = [box.json("scan", "--json", BRAIN_DIR=str(box.project)) for _ in range(2)]
+    assert [(one["files"], one["changed"], one["added"]) for one in found] == [(2, 0, found[0]["added"]), (2, 0, 0)]
+    listed = box.json("entities", "--json", BRAIN_DIR=str(box.project))
+    assert {one["path"] for one in listed} == {"cart.py", "pyproject.toml"}
+
+
+def test_braindex_own_data_is_no_workspace(box):
+    box.json("scan", "--json")
+    for arguments in (("scan",), ("status",), ("entities",), ("ask", "q", "--workspace")):
+        done = box.run(*arguments, str(box.brain / "workspaces"))
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "braindex's own data" in done.stderr
+    assert len(box.json("workspaces", "list", "--json")["workspaces"]) == 1
+
+
+@pytest.mark.parametrize(("value", "said"), [("cart.py", "is a file"), ("cart.py/x", "lies below a file")])
+def test_a_data_folder_that_cannot_be_is_a_usage_error_that_names_it(box, value, said):
+    done = box.run("scan", BRAIN_DIR=str(box.project / value))
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "BRAIN_DIR" in done.stderr
+    assert said in done.stderr
 
 
 def test_a_reader_that_closes_early_is_no_error(box):

@@ -1,10 +1,33 @@
+import os
+import sys
 from pathlib import Path
 
 import pytest
 
-from braindex.config import SETTINGS, InvalidSettings, load_settings
+from braindex.config import LARGEST_ENV, SETTINGS, InvalidSettings, Settings, load_settings
 
 ROOT = Path(__file__).resolve().parents[2]
+LONG_AGO = 1_000_000_000
+
+posix_only = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX files")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    found = tmp_path / "home"
+    (found / ".brain").mkdir(parents=True)
+    return found
+
+
+@pytest.fixture
+def checkout(home: Path) -> Path:
+    found = home / "checkout"
+    found.mkdir()
+    return found
+
+
+def settings_in(checkout: Path, home: Path, **environ: str) -> Settings:
+    return load_settings({"HOME": str(home), **environ}, checkout)
 
 
 def test_defaults_serve_when_nothing_is_set(tmp_path: Path) -> None:
@@ -74,3 +97,195 @@ def test_the_example_file_names_every_setting_with_its_default_and_meaning() -> 
         assert row.help.split(".")[0] in example, row.name
         default = ".brain" if row.name == "BRAIN_DIR" else row.default
         assert f"{row.name}={default}\n" in example, row.name
+
+
+class TestTheDataFolderOfACheckout:
+    """A checkout's `.env`, and the data folder it names, may be a stranger's."""
+
+    def test_its_env_sets_only_what_a_workspace_may_set_and_the_rest_is_named(self, checkout, home):
+        (checkout / ".env").write_text("BRAIN_DIR=.brain\n")
+        (checkout / ".brain").mkdir()
+        (checkout / ".brain/.env").write_text(
+            "MAX_FILE_BYTES=5\nBRAIN_WORKSPACE=/etc\nQUERY_DISTANCE_THRESHOLD=0.9\nLEXICAL_RERANK_WEIGHT=oops\n"
+        )
+        found = settings_in(checkout, home)
+        assert found.brain_dir == checkout / ".brain"
+        assert (found.max_file_bytes, found.brain_workspace) == (1_000_000, "")
+        assert (found.distance_threshold, found.lexical_rerank_weight) == (0.9, 0.05)
+        (note,) = found.notes
+        assert "BRAIN_WORKSPACE, MAX_FILE_BYTES" in note
+        assert str(checkout / ".brain/.env") in note
+
+    def test_the_users_own_file_and_environment_still_count(self, checkout, home):
+        (checkout / ".env").write_text("BRAIN_DIR=.brain\n")
+        (home / ".brain/.env").write_text("MAX_FILE_BYTES=7\nQUERY_DISTANCE_THRESHOLD=0.8\n")
+        (checkout / ".brain").mkdir()
+        (checkout / ".brain/.env").write_text("QUERY_DISTANCE_THRESHOLD=0.9\n")
+        found = settings_in(checkout, home, LEXICAL_RERANK_WEIGHT="2")
+        assert (found.max_file_bytes, found.lexical_rerank_weight, found.distance_threshold) == (7, 2.0, 0.8)
+
+    def test_a_relative_path_in_the_environment_leads_wherever_one_works_and_is_trusted_no_more(self, checkout, home):
+        (checkout / ".brain").mkdir()
+        (checkout / ".brain/.env").write_text("MAX_FILE_BYTES=5\n")
+        found = settings_in(checkout, home, BRAIN_DIR=".brain")
+        assert (found.brain_dir, found.max_file_bytes) == (checkout / ".brain", 1_000_000)
+        assert "MAX_FILE_BYTES" in found.notes[0]
+
+    def test_the_env_of_a_project_is_never_the_users_even_where_the_project_is_the_data_folder(self, checkout, home):
+        (checkout / "pyproject.toml").write_text("")
+        (checkout / ".env").write_text("MAX_FILE_BYTES=5\n")
+        found = settings_in(checkout, home, BRAIN_DIR=str(checkout))
+        assert (found.brain_dir, found.max_file_bytes) == (checkout, 1_000_000)
+
+    @pytest.mark.parametrize(
+        "value", ["../x", "sub/../../x", "/etc", "~/x", "~", ".", "./", ".git", ".git/x", "a.txt", "a.txt/x"]
+    )
+    def test_a_place_it_may_not_have_is_named_and_the_users_folder_serves(self, checkout, home, value):
+        (checkout / "a.txt").write_text("")
+        (checkout / ".env").write_text(f"BRAIN_DIR={value}\n")
+        found = settings_in(checkout, home)
+        assert found.brain_dir == home / ".brain"
+        (note,) = found.notes
+        assert note.startswith(f"BRAIN_DIR is {value!r} in {checkout / '.env'}, which does not count")
+
+    def test_a_value_that_is_no_path_at_all_does_not_count(self, checkout, home):
+        (checkout / ".env").write_bytes(b"BRAIN_DIR=a\0b\n")
+        assert settings_in(checkout, home).brain_dir == home / ".brain"
+        (checkout / ".env").write_text("BRAIN_DIR=" + "x" * 10_000)
+        found = settings_in(checkout, home)
+        assert all(len(note) < 1_000 for note in found.notes)
+
+    @posix_only
+    def test_a_link_on_the_way_or_inside_does_not_count(self, checkout, home, tmp_path):
+        (tmp_path / "outside").mkdir()
+        (checkout / "inside").mkdir()
+        (checkout / ".env").write_text("BRAIN_DIR=.brain/deep\n")
+        for target in (tmp_path / "outside", checkout / "inside"):
+            (checkout / ".brain").symlink_to(target)
+            assert settings_in(checkout, home).brain_dir == home / ".brain"
+            (checkout / ".brain").unlink()
+        (checkout / ".brain/deep/workspaces/id").mkdir(parents=True)
+        assert settings_in(checkout, home).brain_dir == checkout / ".brain/deep"
+        (checkout / ".brain/deep/workspaces/id/index.db").symlink_to(tmp_path / "other.db")
+        found = settings_in(checkout, home)
+        assert found.brain_dir == home / ".brain"
+        assert "link" in found.notes[0]
+
+    def test_the_home_directorys_own_env_may_name_what_serves_anyway(self, home):
+        (home / ".env").write_text("BRAIN_DIR=.brain\n")
+        (home / ".brain/.env").write_text("MAX_FILE_BYTES=7\n")
+        found = settings_in(home, home)
+        assert (found.brain_dir, found.max_file_bytes, found.notes) == (home / ".brain", 7, ())
+
+
+class TestTheDataFolderTheUserNames:
+    @pytest.mark.parametrize(
+        ("value", "why"),
+        [
+            ("file", "is a file"),
+            ("file/x", "lies below a file"),
+            ("repo/.git/x", "version control"),
+            ("~nobody-here/x", "unknown user"),
+        ],
+    )
+    def test_one_that_cannot_hold_data_is_a_mistake_with_its_reason(self, tmp_path, home, value, why):
+        (tmp_path / "file").write_text("")
+        with pytest.raises(InvalidSettings, match=why) as caught:
+            load_settings({"HOME": str(home), "BRAIN_DIR": value}, tmp_path)
+        assert "BRAIN_DIR is" in str(caught.value)
+
+    def test_a_file_where_the_default_folder_would_be_is_a_mistake_that_names_it(self, tmp_path):
+        (tmp_path / ".brain").write_text("")
+        with pytest.raises(InvalidSettings, match="is a file"):
+            settings_in(tmp_path, tmp_path)
+
+    def test_the_home_directory_is_the_environments(self, home, tmp_path):
+        assert load_settings({"HOME": str(home), "BRAIN_DIR": "~/data"}, tmp_path).brain_dir == home / "data"
+
+    def test_what_cannot_be_read_of_its_env_is_a_mistake_and_not_passed_over(self, home):
+        for content, why in [(b"\xff\xfeM\0", "not UTF-8"), (b"#" * (LARGEST_ENV + 1), "larger than")]:
+            (home / ".brain/.env").write_bytes(content)
+            with pytest.raises(InvalidSettings, match=why):
+                settings_in(home, home)
+
+    def test_a_line_of_its_env_that_sets_nothing_is_named(self, home):
+        (home / ".brain/.env").write_text("\ufeffMAX_FILE_BYTES=7\n\n'oops\n", encoding="utf-8")
+        found = settings_in(home, home)
+        assert found.max_file_bytes == 7
+        assert found.notes == (f"line 3 of {home / '.brain/.env'} is no NAME=value and does not count",)
+
+    @posix_only
+    def test_its_env_may_be_a_link_but_no_device_or_pipe(self, home, tmp_path):
+        (tmp_path / "dotfiles.env").write_text("MAX_FILE_BYTES=7\n")
+        (home / ".brain/.env").symlink_to(tmp_path / "dotfiles.env")
+        assert settings_in(home, home).max_file_bytes == 7
+        (home / ".brain/.env").unlink()
+        os.mkfifo(home / ".brain/.env")
+        with pytest.raises(InvalidSettings, match="not a regular file"):
+            settings_in(home, home)
+
+
+def test_a_wrong_value_is_shown_only_in_part(home: Path) -> None:
+    with pytest.raises(InvalidSettings) as caught:
+        settings_in(home, home, MAX_FILE_BYTES="9x" * 50_000, QUERY_DISTANCE_THRESHOLD="-" * 50_000)
+    assert len(str(caught.value)) < 1_000
+
+
+class TestTheEnvOfAWorkspace:
+    def threshold(self, checkout: Path, home: Path) -> float:
+        return settings_in(checkout, home).options(checkout).distance_threshold
+
+    @posix_only
+    @pytest.mark.parametrize("target", ["/dev/zero", "/etc/passwd", "../outside.env", "nowhere"])
+    def test_a_link_out_of_it_does_not_count(self, checkout, home, target):
+        (home / "outside.env").write_text("QUERY_DISTANCE_THRESHOLD=0.9\n")
+        (checkout / ".env").symlink_to(target)
+        assert self.threshold(checkout, home) == 1.15
+
+    @posix_only
+    def test_a_link_that_stays_in_it_counts(self, checkout, home):
+        (checkout / "local.env").write_text("QUERY_DISTANCE_THRESHOLD=0.9\n")
+        (checkout / ".env").symlink_to("local.env")
+        assert self.threshold(checkout, home) == 0.9
+
+    @posix_only
+    def test_a_pipe_is_not_waited_for(self, checkout, home):
+        os.mkfifo(checkout / ".env")
+        assert self.threshold(checkout, home) == 1.15
+
+    def test_a_folder_a_large_file_and_one_that_is_not_utf_8_are_passed_over(self, checkout, home):
+        (checkout / ".env").mkdir()
+        assert self.threshold(checkout, home) == 1.15
+        (checkout / ".env").rmdir()
+        wanted = b"QUERY_DISTANCE_THRESHOLD=0.9\n"
+        for content in (wanted + b"#" * LARGEST_ENV, wanted + b"\xff", wanted.decode().encode("utf-16")):
+            (checkout / ".env").write_bytes(content)
+            assert self.threshold(checkout, home) == 1.15
+        (checkout / ".env").write_bytes(wanted + b"#" * (LARGEST_ENV - len(wanted)))
+        assert self.threshold(checkout, home) == 0.9
+
+    def test_a_line_nobody_can_read_spoils_no_other_and_is_not_complained_of(self, checkout, home, caplog):
+        (checkout / ".env").write_text("'=\"\nQUERY_DISTANCE_THRESHOLD=0.9\n")
+        assert self.threshold(checkout, home) == 0.9
+        assert caplog.text == ""
+
+    def test_while_time_size_and_inode_stay_it_is_not_read_again(self, checkout, home):
+        env = checkout / ".env"
+
+        def put(value: str, mtime: int) -> None:
+            env.write_text(f"QUERY_DISTANCE_THRESHOLD={value}\n")
+            os.utime(env, (mtime, mtime))
+
+        settings = settings_in(checkout, home)
+        put("0.9", LONG_AGO)
+        assert settings.options(checkout).distance_threshold == 0.9
+        put("0.8", LONG_AGO)
+        assert settings.options(checkout).distance_threshold == 0.9
+        put("0.8", LONG_AGO + 1)
+        assert settings.options(checkout).distance_threshold == 0.8
+
+    def test_a_file_written_a_moment_ago_is_read_again_since_its_time_may_not_tell(self, checkout, home):
+        settings = settings_in(checkout, home)
+        for value in ("0.9", "0.8", "0.7"):
+            (checkout / ".env").write_text(f"QUERY_DISTANCE_THRESHOLD={value}\n")
+            assert settings.options(checkout).distance_threshold == float(value)

@@ -2,6 +2,7 @@
 
 import sys
 
+from braindex.cli.output import is_terminal
 from braindex.domain.errors import UsageError
 
 
@@ -20,7 +21,7 @@ def confirm(question: str, *, yes: bool) -> bool:
     """
     if yes:
         return True
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         raise ConfirmationNeeded(question)
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from braindex.cli.logs import BUG_LOGGER, PrivateFileHandler
-from braindex.cli.output import note
-from braindex.domain.display import safe_line
+from braindex.cli.output import OutputFailed, flush, note
+from braindex.domain.display import safe_line, shortened
 from braindex.domain.errors import BraindexError, UsageError
 
 DONE: Final = 0
@@ -19,12 +19,14 @@ USAGE: Final = 2
 BUG: Final = 3
 INTERRUPTED: Final = 130
 
+LONGEST_MESSAGE: Final = 3000  # characters; a longer one repeats what somebody forgot to cut
+
 
 def guarded(run: Callable[[], int]) -> int:
     """The exit code of a command; one line on standard error says what went wrong."""
     try:
         code = run()
-        sys.stdout.flush()
+        flush()
     except BrokenPipeError:
         # The reader (a pager, `head`) has what it wanted.
         _silence_stdout()
@@ -35,6 +37,8 @@ def guarded(run: Callable[[], int]) -> int:
     except UsageError as error:
         return _told(str(error), USAGE)
     except BraindexError as error:
+        if isinstance(error, OutputFailed):
+            _silence_stdout()
         return _told(str(error), FAILED)
     except Exception as error:  # noqa: BLE001 - the boundary: one line, and a traceback in the log
         return _bug(error)
@@ -42,7 +46,7 @@ def guarded(run: Callable[[], int]) -> int:
 
 
 def _told(message: str, code: int) -> int:
-    note(f"braindex: {safe_line(message)}")
+    note(f"braindex: {shortened(safe_line(message), LONGEST_MESSAGE)}")
     return code
 
 
@@ -60,7 +64,9 @@ def _log_file() -> str:
 
 
 def _silence_stdout() -> None:
-    """The interpreter flushes standard output once more at exit, which would complain of the pipe again."""
+    """The interpreter flushes standard output once more at exit, which would complain again."""
+    if sys.stdout is None:
+        return
     null = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(null, sys.stdout.fileno())

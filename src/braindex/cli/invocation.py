@@ -1,6 +1,7 @@
 """What a command is, and what it is given when it runs."""
 
 import argparse
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +12,7 @@ from braindex.config import Settings
 from braindex.domain.errors import UsageError
 from braindex.domain.names import UnknownWorkspace
 from braindex.domain.results import Workspace
+from braindex.indexing.own_data import OwnFolders
 from braindex.services.resolution import (
     KnownWorkspaces,
     Surroundings,
@@ -70,7 +72,7 @@ class Invocation:
         Raises:
             As `workspace` does.
         """
-        has_registry = (self.settings.brain_dir / "registry.db").exists()
+        has_registry = os.path.exists(self.settings.brain_dir / "registry.db")
         workspaces = Unregistered(self.app.workspaces, has_registry=has_registry)
         return Path(self._resolved(workspaces).path)
 
@@ -81,7 +83,10 @@ class Invocation:
             raise WorkspaceNamedTwice
         named = (("BRAIN_WORKSPACE", self.settings.brain_workspace),)
         around = Surroundings(self.cwd, home_directory(), named)
-        return resolve_for_command(around, workspaces, path=path, reference=reference)
+        found = resolve_for_command(around, workspaces, path=path, reference=reference)
+        # Here, since a scan makes its workspace known before it walks.
+        OwnFolders((self.settings.brain_dir,)).refuse(found.path)
+        return found
 
 
 class Unregistered:
@@ -105,7 +110,7 @@ class Unregistered:
         return self._workspaces.find(reference)
 
     def resolve(self, reference: str) -> Workspace:
-        is_folder = names_a_path(reference) or Path(reference).is_dir()
+        is_folder = names_a_path(reference) or os.path.isdir(reference)  # Path.is_dir raises for a long name
         return self.open(reference) if is_folder else self.find(reference)
 
 

@@ -7,15 +7,24 @@ notes and keys at debug level, and debug is never on by itself.
 import contextlib
 import logging
 import os
+import re
+import stat
 import sys
+from collections.abc import Iterator
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Final, TextIO, cast
+
+from braindex.domain.display import safe_line
 
 KEPT_LOGS: Final = 10
 LARGEST_LOG_BYTES: Final = 1_000_000
 # Tracebacks of bugs: the file has them, and standard error gets one line from the error boundary instead.
 BUG_LOGGER: Final = "braindex.bug"
+# `server-<pid>.log`, and what rotating it leaves. No system has process ids of more digits.
+_LOG_NAME: Final = re.compile(r"server-([1-9][0-9]{0,9})\.log(?:\.[0-9]+)?")
+# A link by a log's name leads to a file that is none, and O_NONBLOCK keeps a pipe from being waited for.
+_NO_FOLLOW: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class PrivateFileHandler(RotatingFileHandler):
@@ -33,8 +42,12 @@ class PrivateFileHandler(RotatingFileHandler):
 
     def _open(self) -> TextIO:  # type: ignore[override]
         path = Path(self.baseFilename)
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        for folder in (*reversed(path.parent.parents), path.parent):
+            if not folder.exists():
+                folder.mkdir(mode=0o700, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _NO_FOLLOW, 0o600)
+        if os.name == "posix":  # of a process with the same id, long ago
+            os.fchmod(descriptor, 0o600)
         return cast("TextIO", open(descriptor, self.mode, encoding=self.encoding, errors=self.errors))
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
@@ -52,7 +65,7 @@ class OneLineFormatter(logging.Formatter):
     """`braindex: warning: …` without a traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return f"braindex: {record.levelname.lower()}: {record.getMessage()}"
+        return f"braindex: {record.levelname.lower()}: {safe_line(record.getMessage())}"
 
 
 def start(brain_dir: Path, level: int) -> str:
@@ -80,18 +93,27 @@ def start(brain_dir: Path, level: int) -> str:
 
 
 def remove_old(brain_dir: Path) -> None:
-    """Removes the logs of dead processes but the newest ten. One that cannot be removed is left alone."""
-    with contextlib.suppress(OSError):
-        ours = [path for path in brain_dir.glob("server-*.log*") if _pid(path)]  # anything else is the user's
-        logs = sorted(ours, key=lambda path: path.stat().st_mtime, reverse=True)
-        for path in logs[KEPT_LOGS:]:
-            if not _is_alive(_pid(path)):
-                path.unlink(missing_ok=True)
+    """Removes the logs of dead processes but the newest ten. One that cannot be removed is left alone.
+
+    Only files whose whole name is a log's are braindex's; anything else in the folder is the user's.
+    """
+    for _, pid, path in sorted(_logs(brain_dir), reverse=True)[KEPT_LOGS:]:
+        if not _is_alive(pid):
+            with contextlib.suppress(OSError):
+                Path(path).unlink()
 
 
-def _pid(path: Path) -> int:
-    digits = path.name.removeprefix("server-").split(".", 1)[0]
-    return int(digits) if digits.isdecimal() else 0
+def _logs(brain_dir: Path) -> Iterator[tuple[int, int, str]]:
+    """Time of the last change, process and path of each log. Links and folders of such a name are none."""
+    with contextlib.suppress(OSError), os.scandir(brain_dir) as entries:
+        for one in entries:
+            named = _LOG_NAME.fullmatch(one.name)
+            if named is None:
+                continue
+            with contextlib.suppress(OSError):  # another process removed it
+                status = one.stat(follow_symlinks=False)
+                if stat.S_ISREG(status.st_mode):
+                    yield status.st_mtime_ns, int(named[1]), one.path
 
 
 def _is_alive(pid: int) -> bool:
@@ -106,6 +128,6 @@ def _is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except OSError:
+    except (OSError, OverflowError):
         return True
     return True

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from braindex.cli import logs
 from braindex.cli.commands import COMMANDS
@@ -14,7 +14,10 @@ from braindex.cli.invocation import Command, Invocation
 from braindex.cli.output import line, note, prepare_streams
 from braindex.cli.version import installed_version
 from braindex.config import load_settings
+from braindex.domain.display import safe_line, shortened
 from braindex.domain.errors import BraindexError, UsageError
+
+LONGEST_ARGUMENT_ERROR: Final = 300  # characters: argparse repeats an argument as it was given
 
 
 class NoCommand(UsageError):
@@ -32,8 +35,16 @@ class OneLineParser(argparse.ArgumentParser):
     """Reports a wrong argument on one line, as every other error."""
 
     def error(self, message: str) -> NoReturn:
-        note(f"braindex: {message}; see `{self.prog} --help`")
+        shown = shortened(safe_line(message), LONGEST_ARGUMENT_ERROR)
+        note(f"braindex: {shown}; see `{self.prog} --help`")
         raise SystemExit(USAGE)
+
+    def print_help(self, file: Any = None) -> None:
+        """Through the same door as results, so that a reader that is gone or a full disk is noticed."""
+        if file is None:
+            line(self.format_help().rstrip("\n"))
+        else:
+            super().print_help(file)
 
 
 class VersionAction(argparse.Action):
@@ -64,11 +75,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     # One vector times one matrix gains nothing from BLAS's thread pool, which spins on cores that parsing needs and
     # takes memory for each thread. Has to be said before numpy is imported; a user's own choice wins.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    return guarded(lambda: _parsed_and_run(argv))
+
+
+def _parsed_and_run(argv: Sequence[str] | None) -> int:
     try:
-        return guarded(lambda: _run(build_parser().parse_args(argv)))
+        arguments = build_parser().parse_args(argv)
     except SystemExit as leaving:
         # argparse's own way out, after --help, --version or a wrong argument.
         return leaving.code if isinstance(leaving.code, int) else 0
+    return _run(arguments)
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -77,6 +93,8 @@ def _run(arguments: argparse.Namespace) -> int:
         raise NoCommand
     cwd = _working_directory()
     settings = load_settings(os.environ, cwd)
+    for one in settings.notes:
+        note(f"braindex: {safe_line(one)}")
     log_path = logs.start(settings.brain_dir, command.logs_from)
     logs.remove_old(settings.brain_dir)
     invocation = Invocation(arguments, settings, os.environ, cwd, log_path)

@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from braindex.cli.output import is_terminal
 from braindex.domain.results import ScanProgress
 
 
 @contextmanager
 def scan_progress(label: str) -> Iterator[Callable[[ScanProgress], None] | None]:
     """What `Scans.run` reports to, or None where standard error is no terminal."""
-    if not sys.stderr.isatty():
+    if not is_terminal(sys.stderr):
         yield None
         return
     from tqdm import tqdm  # noqa: PLC0415 - only a terminal needs it

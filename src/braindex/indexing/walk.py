@@ -16,6 +16,8 @@ from braindex.indexing import exclusions
 from braindex.indexing.enclosing import find_enclosing, info_exclude
 from braindex.indexing.ignore import GITIGNORE, MEMIGNORE, RuleFile, deciding, next_deciding, read_rules
 from braindex.indexing.opening import Unreadable, explain, is_link, read_file
+from braindex.indexing.own_data import REASON as OWN_DATA
+from braindex.indexing.own_data import OwnFolders, is_own_entry, looks_own
 
 # A file that .memignore names may be larger than the limit, but not endless: it is read and parsed as a
 # whole.
@@ -86,9 +88,9 @@ class Found:
 class WalkRules:
     """What a walk is bound by.
 
-    `own_folders` are braindex's folders wherever they are. `known_files` says that the last scan found files,
-    so that an empty root means an unmounted disk. `defaults` turns on what .memignore can bring back.
-    `fold_case` matches ignore rules as git does where file names ignore case.
+    `own_folders` are braindex's data folders: inside, around or the same as the root. `known_files` says that
+    the last scan found files, so that an empty root means an unmounted disk. `defaults` turns on what
+    .memignore can bring back. `fold_case` matches ignore rules as git does where file names ignore case.
     """
 
     max_file_bytes: int = 1_000_000
@@ -102,11 +104,13 @@ def walk(root: Path, rules: WalkRules) -> Iterator[Found | Skipped]:
     """Streams every file of the tree or the reason it was left out, sorted by path.
 
     A folder that is left out is one row whose path ends in `/`. Links are never followed. Raises RootMissing,
-    RootNotAFolder, RootUnreadable or RootEmptied at the call, and RootMissing or RootUnreadable later when
-    the root goes away meanwhile: only a walk that ended says which files are gone.
+    RootNotAFolder, RootIsOwnData, RootUnreadable or RootEmptied at the call, and RootMissing or RootUnreadable
+    later when the root goes away meanwhile: only a walk that ended says which files are gone.
     """
     top = os.path.realpath(root)
     identity = _root_identity(top)
+    own = OwnFolders(rules.own_folders)
+    own.refuse(top)
     try:
         with os.scandir(top) as entries:
             is_empty = next(entries, None) is None
@@ -114,7 +118,7 @@ def walk(root: Path, rules: WalkRules) -> Iterator[Found | Skipped]:
         raise RootUnreadable(top, error) from error
     if is_empty and rules.known_files:
         raise RootEmptied(top)
-    return _Walk(top, identity, rules).run()
+    return _Walk(top, identity, rules, own).run()
 
 
 def _root_identity(root: str) -> tuple[int, int]:
@@ -177,12 +181,13 @@ _INCLUDED: Final = _Verdict()
 
 
 class _Walk:
-    def __init__(self, root: str, identity: tuple[int, int], rules: WalkRules) -> None:
+    def __init__(self, root: str, identity: tuple[int, int], rules: WalkRules, own: OwnFolders) -> None:
         self._root = root
         self._identity = identity
         self._rules = rules
         self._enclosing = find_enclosing(root, fold_case=rules.fold_case)
-        self._own = frozenset(os.path.realpath(one) for one in rules.own_folders)
+        self._own = own
+        self._root_is_own = own.is_one(root)
 
     def run(self) -> Iterator[Found | Skipped]:
         yield from self._enclosing.trouble
@@ -210,6 +215,11 @@ class _Walk:
                 raise RootUnreadable(folder.where, error) from error
             yield Skipped(folder.path, explain(error))
             return
+        if looks_own(folder.where, (one.name for one in entries)):
+            if folder.path:
+                yield Skipped(folder.path, OWN_DATA)
+                return
+            self._root_is_own = True
         if folder.only_named:
             yield from self._named(folder, entries)
             return
@@ -250,7 +260,7 @@ class _Walk:
     def _named(self, folder: _Folder, entries: Sequence[_Entry]) -> Iterator[Found | Skipped | _Folder]:
         """Inside a folder that is left out: only what .memignore brings back, and the way to it."""
         for one in entries:
-            if self._never(one):
+            if self._never(folder, one):
                 continue
             if _by_memignore(folder.mem, one).kept:
                 yield self._admitted(folder, one, _Verdict(kept=True, lifts_git=True))
@@ -284,7 +294,7 @@ class _Walk:
         return (rules,) if rules else ()
 
     def _verdict(self, folder: _Folder, one: _Entry) -> _Verdict:
-        never = self._never(one)
+        never = self._never(folder, one)
         if never:
             return _Verdict(reason=never, final=True)
         wish = _by_memignore(folder.mem, one)
@@ -295,11 +305,13 @@ class _Walk:
             return replace(wish, lifts_git=True) if reason else wish
         return _Verdict(reason=reason) if reason else _INCLUDED
 
-    def _never(self, one: _Entry) -> str | None:
+    def _never(self, folder: _Folder, one: _Entry) -> str | None:
         if one.trouble:
             return one.trouble
-        if self._own and one.disk.path in self._own:
-            return "never indexed: braindex's own data"
+        if one.is_folder and self._own.holds(one.disk):
+            return OWN_DATA
+        if not folder.path and self._root_is_own and is_own_entry(one.name):
+            return OWN_DATA
         return exclusions.never(one.name.lower(), is_folder=one.is_folder)
 
     def _lesser_reason(self, folder: _Folder, one: _Entry) -> str | None:

@@ -2,8 +2,11 @@
 
 import contextlib
 import os
+import re
+import stat
 import tempfile
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -12,6 +15,12 @@ from braindex.registry.failures import StoreDamaged, file_identity, os_failure
 
 FOLDER_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
+_OWN_NAME: Final = ".brain"
+_REGISTRY: Final = "registry.db"
+_WORKSPACES: Final = "workspaces"
+_WORKSPACE_ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+# What a data folder may hold: the registry with its side files and copies, logs, the user's settings.
+_OWN_ENTRIES: Final = re.compile(r"registry\.db.*|workspaces|server-[0-9]+\.log(?:\.[0-9]+)?|\.env", re.DOTALL)
 _SIDE_FILES: Final = ("", "-wal", "-shm")
 
 # Closing any descriptor of a database file drops all POSIX locks that this process holds on it, SQLite's
@@ -21,16 +30,45 @@ _creating = threading.Lock()
 
 
 def make_private_folder(folder: Path) -> None:
-    """Create a folder and its missing parents with mode 0700. Raises a StoreError that says why it cannot."""
-    missing = [folder]
-    while not missing[-1].exists() and missing[-1].parent != missing[-1]:
-        missing.append(missing[-1].parent)
+    """Create a folder and its missing parents with mode 0700; tighten one of braindex's that is open to others.
+
+    Raises a StoreError that says why it cannot be created. Tightening never fails.
+    """
     try:
+        missing = [folder]
+        while not missing[-1].exists() and missing[-1].parent != missing[-1]:
+            missing.append(missing[-1].parent)
         for one in reversed(missing):
             if not one.is_dir():
                 one.mkdir(mode=FOLDER_MODE, exist_ok=True)
     except OSError as error:
         raise os_failure(folder, error) from error
+    if os.name == "posix":
+        _tighten_folder(folder)
+
+
+def _tighten_folder(folder: Path) -> None:
+    """Closes a data folder, or a workspace's folder in one and the folder above it."""
+    above = folder.parent
+    if above.name == _WORKSPACES and _WORKSPACE_ID.fullmatch(folder.name) and (above.parent / _REGISTRY).exists():
+        _tighten(above, FOLDER_MODE)
+        _tighten(folder, FOLDER_MODE)
+    elif _is_open(folder.stat) and _is_a_data_folder(folder):
+        _tighten(folder.resolve(), FOLDER_MODE)
+
+
+def _is_a_data_folder(folder: Path) -> bool:
+    """Whether nothing but braindex's data is in a folder. A home directory, a project or /tmp must stay open.
+
+    An empty folder was given to braindex to fill. `.brain` is braindex's whatever else was put there.
+    """
+    if folder.name == _OWN_NAME:
+        return True
+    try:
+        with os.scandir(folder) as entries:
+            return not folder.is_mount() and all(_OWN_ENTRIES.fullmatch(one.name) for one in entries)
+    except OSError:
+        return False
 
 
 def make_private_file(path: Path) -> None:
@@ -39,16 +77,28 @@ def make_private_file(path: Path) -> None:
         with _creating:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, FILE_MODE))
     except FileExistsError:
-        _tighten(path)
+        if os.name == "posix":
+            _tighten(path, FILE_MODE)
     except OSError as error:
         raise os_failure(path, error) from error
 
 
-def _tighten(path: Path) -> None:
-    if os.name == "posix":
-        with contextlib.suppress(OSError):  # another user's file, or gone: opening it will tell
-            if path.stat().st_mode & 0o077:
-                path.chmod(FILE_MODE)
+def _tighten(path: Path, mode: int) -> None:
+    """Takes others' rights to a file or folder of this user's own; what a link leads to is left alone."""
+    with contextlib.suppress(OSError):  # gone, or a file system without modes: opening it will tell
+        if _is_open(path.lstat):
+            path.chmod(mode)
+
+
+def _is_open(status: Callable[[], os.stat_result]) -> bool:
+    """Whether others have rights to what belongs to this user, is no link, and was not made to be shared."""
+    try:
+        found = status()
+    except OSError:
+        return False
+    if stat.S_ISLNK(found.st_mode) or found.st_mode & (stat.S_ISVTX | stat.S_ISGID | stat.S_ISUID):
+        return False
+    return found.st_mode & 0o077 != 0 and found.st_uid == os.geteuid()
 
 
 def write_private(path: Path, text: str) -> None:

@@ -71,3 +71,8 @@ def test_a_reader_that_has_gone_ends_the_command_quietly(capsys):
     assert child.stderr is not None
     assert child.stderr.read() == b""
     child.stderr.close()
+
+
+def test_a_message_that_repeats_too_much_is_cut(capsys):
+    assert guarded(failing(BraindexError("x" * 100_000))) == 1
+    assert len(capsys.readouterr().err) < 4_000

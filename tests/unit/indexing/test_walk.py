@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from braindex.domain.results import Skipped
+from braindex.indexing.own_data import RootIsOwnData
 from braindex.indexing.walk import (
     KEPT_MAX_BYTES,
     Found,
@@ -18,6 +19,8 @@ from braindex.indexing.walk import (
     WalkRules,
     walk,
 )
+
+OWN_DATA = "never indexed: braindex's own data"
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX files")
 linux_only = pytest.mark.skipif(sys.platform != "linux", reason="the file system must keep any bytes as a name")
@@ -268,6 +271,53 @@ class TestDefaults:
         found, skipped = seen(tmp_path, own_folders=(tmp_path / "data",))
         assert found == ["a.py"]
         assert skipped == {"data/": "never indexed: braindex's own data"}
+
+    @posix_only
+    def test_braindex_own_folder_is_known_under_another_spelling(self, tmp_path):
+        write(tmp_path, "data/a.md", "b.py")
+        (tmp_path / "link").symlink_to("data")
+        for spelling in ("link", "../" + tmp_path.name + "/data", "data/."):
+            found, skipped = seen(tmp_path, own_folders=(tmp_path / spelling,))
+            assert found == ["b.py"]
+            assert skipped["data/"] == OWN_DATA
+
+    def test_no_rule_brings_braindex_own_folder_back(self, tmp_path):
+        write(tmp_path, "data/deep/registry.md", "a.py")
+        put(tmp_path, ".memignore", "*\n!/data/\n!/data/deep/registry.md\n!a.py\n")
+        assert sources(tmp_path, own_folders=(tmp_path / "data/deep",)) == ["a.py"]
+
+    def test_where_the_root_is_the_data_folder_only_braindex_entries_are_left_out(self, tmp_path):
+        own = ("registry.db", "registry.db-wal", "registry.db.damaged-1", "server-12.log", "server-12.log.1")
+        write(tmp_path, *own, "workspaces/id/workspace.json", "workspaces/id/brief.md")
+        write(tmp_path, "a.py", "server-x.log", "src/workspaces/b.py", "src/server-1.log")
+        put(tmp_path, ".memignore", "!workspaces/\n!server-12.log\n")
+        found, skipped = seen(tmp_path, own_folders=(tmp_path,))
+        assert found == [".memignore", "a.py", "server-x.log", "src/server-1.log", "src/workspaces/b.py"]
+        assert {path for path, reason in skipped.items() if reason == OWN_DATA} == {*own, "workspaces/"}
+
+    @pytest.mark.parametrize("root", ["brain/workspaces", "brain/workspaces/id", "brain/workspaces/id/vector_db"])
+    def test_a_root_inside_braindex_own_data_is_an_error_that_names_it(self, tmp_path, root):
+        write(tmp_path, "brain/workspaces/id/vector_db/a.py")
+        with pytest.raises(RootIsOwnData, match="braindex's own data"):
+            walk(tmp_path / root, WalkRules(own_folders=(tmp_path / "brain",)))
+
+    def test_a_project_beside_the_workspaces_in_the_data_folder_is_a_project(self, tmp_path):
+        write(tmp_path, "workspaces/id/workspace.json", "shop/workspaces/a.py", "shop/registry.md")
+        assert sources(tmp_path / "shop", own_folders=(tmp_path,)) == ["registry.md", "workspaces/a.py"]
+
+    def test_a_data_folder_of_another_time_is_known_by_what_it_holds(self, tmp_path):
+        write(tmp_path, "old/workspaces/id/brief.md", "old/server-1.log", "a.py")
+        put(tmp_path, "old/registry.db", "SQLite format 3\0 and more")
+        found, skipped = seen(tmp_path)
+        assert (found, skipped) == (["a.py"], {"old/": OWN_DATA})
+        found, skipped = seen(tmp_path / "old", defaults=False)
+        assert found == []
+        assert set(skipped) == {"registry.db", "server-1.log", "workspaces/"}
+
+    def test_a_registry_of_another_kind_makes_no_data_folder(self, tmp_path):
+        write(tmp_path, "app/workspaces/a.py", "app/registry.db", "lib/workspaces")
+        put(tmp_path, "lib/registry.db", "SQLite format 3\0 and more")
+        assert sources(tmp_path) == ["app/workspaces/a.py", "lib/workspaces"]
 
     def test_the_default_rules_can_be_switched_off(self, tmp_path):
         write(tmp_path, "node_modules/a.js", "yarn.lock", ".env")

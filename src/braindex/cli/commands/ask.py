@@ -6,12 +6,12 @@ import sys
 from collections.abc import Iterator
 from typing import Final
 
-from braindex.cli.errors import DONE
+from braindex.cli.errors import DONE, LONGEST_MESSAGE
 from braindex.cli.invocation import Command, Invocation, add_json_option, add_workspace_option
 from braindex.cli.layout import answer_lines
 from braindex.cli.output import json_line, line, note, style
 from braindex.cli.progress import scan_progress
-from braindex.domain.display import safe_line
+from braindex.domain.display import safe_line, shortened
 from braindex.domain.errors import BraindexError, UsageError
 from braindex.domain.results import Question, Workspace
 
@@ -21,6 +21,16 @@ DEFAULT_LIMIT: Final = 8
 class OneWayToAsk(UsageError):
     def __init__(self) -> None:
         super().__init__("give one question as TEXT, or questions on standard input with --stdin")
+
+
+class InputClosed(UsageError):
+    def __init__(self) -> None:
+        super().__init__("standard input is closed, and --stdin reads the questions there")
+
+
+class InputFailed(BraindexError):
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"standard input cannot be read ({error.strerror or error}); give it a file or a pipe")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,6 +51,8 @@ def run(invocation: Invocation) -> int:
     text = " ".join(arguments.text) if arguments.text else None
     if (text is None) != arguments.stdin:
         raise OneWayToAsk
+    if arguments.stdin and sys.stdin is None:
+        raise InputClosed
     workspace = invocation.workspace()
     _refresh(invocation, workspace)
     if arguments.stdin:
@@ -48,7 +60,6 @@ def run(invocation: Invocation) -> int:
             _answer_or_error(invocation, workspace, text)
     else:
         _answer(invocation, workspace, text or "")
-        sys.stdout.flush()
     invocation.app.scans.sync(workspace)
     return DONE
 
@@ -86,9 +97,10 @@ def _answer_or_error(invocation: Invocation, workspace: Workspace, text: str) ->
         _answer(invocation, workspace, text)
     except BraindexError as error:
         if as_json:
-            json_line({"workspace_id": workspace.id, "query": text, "error": str(error)})
+            said = shortened(str(error), LONGEST_MESSAGE)
+            json_line({"workspace_id": workspace.id, "query": text, "error": said})
         else:
-            line(f"braindex: {safe_line(str(error))}")
+            line(f"braindex: {shortened(safe_line(str(error)), LONGEST_MESSAGE)}")
 
 
 def _question(arguments: argparse.Namespace, text: str) -> Question:
@@ -100,9 +112,12 @@ def _question(arguments: argparse.Namespace, text: str) -> Question:
 def _lines() -> Iterator[str]:
     """The questions, read one by one so that a dialogue works; a byte order mark is no part of the first."""
     first = True
-    for text in iter(sys.stdin.readline, ""):
-        yield text.removeprefix("\ufeff" if first else "").rstrip("\r\n")
-        first = False
+    try:
+        for text in iter(sys.stdin.readline, ""):
+            yield text.removeprefix("\ufeff" if first else "").rstrip("\r\n")
+            first = False
+    except OSError as error:
+        raise InputFailed(error) from error
 
 
 COMMAND: Final = Command("ask", "ask a question about a workspace", add_arguments, run, logs_from=logging.WARNING)

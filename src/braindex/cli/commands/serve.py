@@ -8,7 +8,7 @@ from typing import Final
 
 from braindex.cli.errors import DONE
 from braindex.cli.invocation import Command, Invocation
-from braindex.cli.output import note
+from braindex.cli.output import is_terminal, note
 from braindex.cli.version import installed_version
 
 
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(invocation: Invocation) -> int:
     """Serves until the client leaves; the process ends there."""
-    if sys.stdin is not None and sys.stdin.isatty():
+    if is_terminal(sys.stdin):
         note("braindex: serving MCP on standard input; IDEs start this by themselves. Ctrl-C ends it")
     # By name: the two surfaces never import each other, and the server claims standard output before it
     # imports anything that might print.
