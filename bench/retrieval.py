@@ -245,7 +245,7 @@ def usable(questions: Sequence[Asked], bare: Mapping[str, bytes]) -> list[Asked]
 
 def symbols(root: Path) -> list[CodeEntity]:
     """The definitions, headings and rules whose name no other has."""
-    entities = [one for one in list_entities(root, WorkspaceOptions()) if one.kind in SYMBOL_KINDS]
+    entities = [one for one in list_entities(root, WorkspaceOptions(), root / ".brain") if one.kind in SYMBOL_KINDS]
     counts = Counter(one.name for one in entities)
     return [one for one in entities if counts[one.name] == 1 and len(one.name) <= LONGEST_NAME and one.name.strip()]
 

@@ -4,20 +4,24 @@ The Python face is small on purpose: parse a file into entities. Everything else
 `braindex` command or the MCP server.
 """
 
-from typing import TYPE_CHECKING, Any
-
-from braindex.domain.entities import CodeEntity
-
+# Nothing is imported here, not even `typing`: under `python -m braindex` this module runs while the working directory,
+# which may hold a stranger's `typing.py`, is still the first place that Python looks for modules.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from braindex.domain.entities import CodeEntity
     from braindex.indexing.extract import extract_entities
 
 __all__ = ["CodeEntity", "extract_entities"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Imports the parser at first use: `braindex --help` and the server's start need none of it."""
     if name == "extract_entities":
         from braindex.indexing.extract import extract_entities  # noqa: PLC0415 - see above
 
         return extract_entities
+    if name == "CodeEntity":
+        from braindex.domain.entities import CodeEntity  # noqa: PLC0415 - see above
+
+        return CodeEntity
     raise AttributeError(name)

@@ -110,3 +110,34 @@ def test_a_process_killed_while_it_fills_chroma_loses_nothing(batches: int, tmp_
         assert store.outbox(1) == []
     assert missing(indexes, tmp_path, 1, 50) == 0
     indexes.close()
+
+
+ASKING = """
+with IndexStore.open(folder) as store:
+    index = DenseIndexes(exact_limit=0).of(folder, store)
+    print([row for row, _ in index.nearest(vectors(seed, count)[0].tobytes(), 5)], flush=True)
+"""
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.5])
+def test_damaged_vector_files_cost_one_process_at_most_and_are_built_anew(kept: float, tmp_path: Path) -> None:
+    indexes = DenseIndexes(exact_limit=0)
+    filling = start("with IndexStore.open(folder) as store: store.write(batch(seed, count))\n", tmp_path, 1, 3000)
+    assert filling.wait() == 0
+    with IndexStore.open(tmp_path) as store:
+        indexes.of(tmp_path, store).sync()
+        expected = [row for row, _ in DenseIndexes().of(tmp_path, store).nearest(vectors(2, 1)[0], 5)]
+    indexes.close()
+    [file] = (tmp_path / "vector_db").rglob("data_level0.bin")
+    content = file.read_bytes()
+    sound = int(len(content) * kept)
+    file.write_bytes(content[:sound] + b"\xff" * (len(content) - sound))
+    start(ASKING, tmp_path, 2, 1).communicate()  # whatever becomes of this one
+    for _ in range(2):
+        out, err = (child := start(ASKING, tmp_path, 2, 1)).communicate()
+        assert child.returncode == 0, err
+        assert out.strip() == str(expected)
+    with IndexStore.open(tmp_path) as store:
+        assert indexes.of(tmp_path, store).sync() == 3000
+    assert missing(indexes, tmp_path, 1, 50) == 0
+    indexes.close()

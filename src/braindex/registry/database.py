@@ -14,10 +14,13 @@ from braindex.registry.failures import (
     SearchMissing,
     StoreDamaged,
     StoreError,
+    StoreFull,
     StoreLocked,
+    file_identity,
     os_failure,
     sqlite_failure,
 )
+from braindex.registry.wal import cut_off_uncommitted
 
 Row = tuple[Any, ...]
 T = TypeVar("T")
@@ -55,7 +58,22 @@ def _has_full_text_search() -> bool:
         return bool(connection.execute("SELECT 1 FROM pragma_module_list WHERE name = 'fts5'").fetchone())
 
 
-class Database:
+class Closing:
+    """What is closed at the end of a `with` block. A subclass says how."""
+
+    def close(self) -> None:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class Database(Closing):
     """An open SQLite file in write-ahead mode: many readers and one writer at a time, across processes.
 
     A connection belongs to the thread that opened it. Use as a context manager, or call `close`.
@@ -65,6 +83,7 @@ class Database:
         self.path = path
         self.remedy = remedy
         self._connection = connection
+        self._identity = file_identity(path)
         self._depth = 0
 
     @classmethod
@@ -85,19 +104,37 @@ class Database:
         make_private_folder(path.parent)
         make_private_file(path)
         try:
+            return cls._connected(path, remedy, busy_seconds)
+        except StoreFull:
+            return cls._connected(path, remedy, busy_seconds, alone=True)
+
+    @classmethod
+    def in_memory(cls) -> Self:
+        """A store that is gone when it is closed."""
+        return cls(Path(":memory:"), sqlite3.connect(":memory:", isolation_level=None), MOVE_AWAY)
+
+    @classmethod
+    def _connected(cls, path: Path, remedy: str, busy_seconds: float, *, alone: bool = False) -> Self:
+        try:
             connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
         except sqlite3.Error as error:
             raise sqlite_failure(path, error, remedy) from error
         database = cls(path, connection, remedy)
         try:
-            database._prepare(busy_seconds)
+            database._prepare(busy_seconds, alone=alone)
         except BaseException:
             database.close()
             raise
         return database
 
-    def _prepare(self, busy_seconds: float) -> None:
-        """Set the pragmas. Turning write-ahead mode on does not wait for other openers, so this does."""
+    def _prepare(self, busy_seconds: float, *, alone: bool) -> None:
+        """Set the pragmas. Turning write-ahead mode on does not wait for other openers, so this does.
+
+        `alone` keeps others out and the index of the write-ahead log in memory: even reading needs 32 kB of disk for
+        it otherwise, which a full disk does not have (https://www.sqlite.org/wal.html#noshm).
+        """
+        if alone:
+            self.run("PRAGMA locking_mode = EXCLUSIVE")
         deadline = time.monotonic() + busy_seconds
         while self.value("PRAGMA journal_mode") != "wal":
             try:
@@ -111,6 +148,7 @@ class Database:
         # NORMAL: a power cut may undo the last commits but never damages a file in write-ahead mode.
         self.run("PRAGMA synchronous = NORMAL")
         self.run("PRAGMA foreign_keys = ON")
+        self.run("PRAGMA trusted_schema = OFF")  # a file that came with a checkout runs no functions of ours
         self.run("PRAGMA cache_size = -16000")  # 16 MB: a batch of writes without spilling
 
     def close(self) -> None:
@@ -118,20 +156,18 @@ class Database:
         with contextlib.suppress(sqlite3.Error):  # nothing is open in a transaction; the log is folded in later
             self._connection.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+    def damaged(self, detail: str) -> StoreDamaged:
+        """The error for content that no sound store can hold."""
+        return StoreDamaged(self.path, detail, self.remedy, self._identity)
 
     @contextlib.contextmanager
     def _named_errors(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
-            raise sqlite_failure(self.path, error, self.remedy) from error
+            raise sqlite_failure(self.path, error, self.remedy, self._identity) from error
+        except UnicodeDecodeError as error:  # SQLite's message quotes what it found instead of a name
+            raise self.damaged("it holds text that is not UTF-8") from error
 
     def function(self, name: str, arguments: int, implementation: Any) -> None:
         """Make a pure Python function callable from SQL."""
@@ -175,8 +211,10 @@ class Database:
         try:
             yield
             self.run(commit)
-        except BaseException:
+        except BaseException as error:
             self._undo(undo)
+            if isinstance(error, StoreFull):
+                self._give_back()
             raise
         finally:
             self._depth -= 1
@@ -193,6 +231,16 @@ class Database:
             with contextlib.suppress(StoreError):  # the first error is the one to report
                 for statement in statements:
                     self.run(statement)
+
+    def _give_back(self) -> None:
+        """Free what a write that found no space takes up in the write-ahead log: others need it now."""
+        if self._connection.in_transaction:
+            return
+        with contextlib.suppress(StoreError):  # others write or read, or what is committed has no room in the file
+            self.run("BEGIN IMMEDIATE")
+            cut_off_uncommitted(self.path.with_name(f"{self.path.name}-wal"))
+            self.run("ROLLBACK")
+            self.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
     @contextlib.contextmanager
     def snapshot(self) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -26,11 +27,12 @@ class StoreDamaged(StoreError):
     """The file is not a database, or parts of it are lost.
 
     `identity` is the (device, inode) of the damaged file, so that setting it aside cannot hit a fresh one
-    that another process has put in its place meanwhile.
+    that another process has put in its place meanwhile; by default that of the file that is there now.
     """
 
-    def __init__(self, path: Path, detail: str, remedy: str) -> None:
-        self.identity = file_identity(path)
+    def __init__(self, path: Path, detail: str, remedy: str, identity: tuple[int, int] | None = None) -> None:
+        self.identity = identity or file_identity(path)
+        self.detail = detail
         super().__init__(path, f"{path} is damaged ({detail}). {remedy}")
 
 
@@ -95,8 +97,27 @@ _NAMED: Final[dict[int, Callable[[Path], StoreError]]] = {
     sqlite3.SQLITE_READONLY: StoreReadOnly,
     sqlite3.SQLITE_PERM: StoreReadOnly,
 }
-# Text that is not UTF-8 any more, or a schema without its tables: SQLite has no code for these.
-_LOST: Final = ("Could not decode to UTF-8", "no such table")
+# Text that is not UTF-8 any more, or a schema without a table, a column or a part of the full-text index: SQLite has
+# no code for these. Its words for a failure it cannot name ("SQL logic error") come of a full-text index that lost one
+# of its tables.
+_LOST: Final = re.compile(
+    r"Could not decode to UTF-8|no such (?:\w+ )?table|no such column|has no column named|SQL logic error"
+    r"|vtable constructor failed|invalid fts5 file format"
+)
+# A key that is taken or missing was given by what the store itself said before: a damaged one contradicts itself. And
+# nothing that is stored is as large as SQLite's limit (1 GB), or of another type than its key.
+_DAMAGE: Final = frozenset(
+    {
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_TOOBIG,
+        sqlite3.SQLITE_MISMATCH,
+        sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY,
+        sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY,
+        sqlite3.SQLITE_CONSTRAINT_ROWID,
+        sqlite3.SQLITE_CONSTRAINT_UNIQUE,
+    }
+)
 
 
 def file_identity(path: Path) -> tuple[int, int] | None:
@@ -119,16 +140,17 @@ def os_failure(path: Path, error: OSError) -> StoreError:
     return StoreFailed(path, error.strerror or str(error))
 
 
-def sqlite_failure(path: Path, error: sqlite3.Error, remedy: str) -> StoreError:
-    """The named failure for an SQLite error; `remedy` is what to do when the file is damaged.
+def sqlite_failure(
+    path: Path, error: sqlite3.Error, remedy: str, identity: tuple[int, int] | None = None
+) -> StoreError:
+    """The named failure for an SQLite error; `remedy` is what to do when the file, which `identity` tells, is damaged.
 
     Result codes: https://www.sqlite.org/rescode.html. The lowest byte is the primary code.
     """
     extended: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     code = extended & 0xFF
-    lost = any(words in str(error) for words in _LOST)
-    if lost or code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
-        return StoreDamaged(path, str(error), remedy)
+    if _DAMAGE.intersection((code, extended)) or _LOST.search(str(error)):
+        return StoreDamaged(path, str(error), remedy, identity)
     if code == sqlite3.SQLITE_CANTOPEN:
         return _cannot_open(path, error)
     named = _NAMED.get(extended, _NAMED.get(code))

@@ -45,6 +45,9 @@ class FullText:
     def delete(self, rows: Iterable[int]) -> None:
         self._database.many("DELETE FROM fulltext WHERE rowid = ?", [(row,) for row in rows])
 
+    def count(self) -> int:
+        return int(self._database.value("SELECT count(*) FROM fulltext_docsize"))
+
     def clear(self) -> None:
         """Deleting row by row would look up every term of every row."""
         self._database.run("DROP TABLE fulltext")
@@ -162,6 +165,8 @@ class FullText:
                 f"WHERE row IN ({marks(some)})"
             )
             found.update((row[0], row[1:]) for row in self._database.rows(sql, some))
+        if len(found) < len(rows):
+            raise self._database.damaged("its full-text index names entities that it does not have")
         return found
 
 

@@ -1,18 +1,18 @@
 """`IndexStore`: everything that is known of one workspace's source, from which it can be rebuilt."""
 
+import contextlib
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self
 
 from braindex.domain.ports import Vector, VectorChange
 from braindex.domain.results import Skipped
 from braindex.domain.units import EntityFilter, FileRecord, FileUnits, StoredEntity
 from braindex.registry import disk, entities, files, filters, fulltext, meta, outbox, stored_vectors
-from braindex.registry.database import BUSY_SECONDS, Database
+from braindex.registry.database import BUSY_SECONDS, Closing, Database
 from braindex.registry.failures import StoreDamaged, StoreMissing
 from braindex.registry.meta import ScanMarks
 from braindex.registry.migrations import Migration, open_store
@@ -28,9 +28,11 @@ MIGRATIONS: Final = (
         ),
     ),
     Migration("index-2-refused-files", files.REFUSED),
+    Migration("index-3-vector-stamps", stored_vectors.STAMPS),
 )  # fmt: skip
 _REMEDY: Final = "It holds nothing that a scan does not rebuild: scan the workspace again."
 _EVERYTHING: Final = EntityFilter()
+_KEPT: Final = 3  # damaged files that stay for whoever wants to look at them
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +46,26 @@ class Totals:
 
 
 def set_aside(folder: Path, damage: StoreDamaged | None = None) -> Path | None:
-    """Move a damaged index away, so that the next open starts afresh; see `disk.set_aside`."""
-    return disk.set_aside(folder / INDEX_FILE, damage)
+    """Move a damaged index away, so that the next open starts afresh; see `disk.set_aside`.
+
+    Of those that were moved before, the last few stay: nothing is in them that a scan does not rebuild.
+    """
+    moved = disk.set_aside(folder / INDEX_FILE, damage)
+    if moved is not None:
+        with contextlib.suppress(OSError):  # another user's, or held open: it goes the next time
+            _forget_older(folder, moved)
+    return moved
 
 
-class IndexStore:
+def _forget_older(folder: Path, newest: Path) -> None:
+    found = [one for one in folder.glob(f"{INDEX_FILE}.damaged-*") if not one.name.endswith(("-wal", "-shm"))]
+    by_age = sorted(found, key=lambda one: (one == newest, one.stat().st_mtime_ns))
+    for old in by_age[:-_KEPT]:
+        for side in ("-wal", "-shm", ""):
+            old.with_name(old.name + side).unlink(missing_ok=True)
+
+
+class IndexStore(Closing):
     """One workspace's index, open. Made for one operation at a time: `with IndexStore.open(folder) as
     store:`.
 
@@ -73,8 +90,14 @@ class IndexStore:
         if not create and not path.exists():
             raise StoreMissing(path)
         database = open_store(path, MIGRATIONS, remedy=_REMEDY, busy_seconds=busy_seconds)
-        filters.register(database)
-        return cls(database)
+        store = cls(database)
+        try:
+            filters.register(database)
+            store._tables.meta.check()
+        except BaseException:
+            store.close()
+            raise
+        return store
 
     @staticmethod
     def exists(folder: Path) -> bool:
@@ -82,14 +105,6 @@ class IndexStore:
 
     def close(self) -> None:
         self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def snapshot(self) -> AbstractContextManager[None]:
         """Everything read inside comes from one moment. Not for writing."""
@@ -254,17 +269,21 @@ class IndexStore:
         """Vectors by row; rows without one are left out."""
         return self._tables.vectors.of_rows(rows)
 
-    def vectors_of(self, ids: Iterable[str]) -> dict[str, Vector]:
-        """Vectors by id; ids without one are left out."""
-        return self._tables.vectors.of_ids(ids)
-
     def all_vectors(self) -> "tuple[array[int], bytearray]":
         """Every row that has a vector, ascending, and the matrix: the vectors one after the other."""
-        return self._tables.vectors.all()
+        with self.snapshot():
+            rows, matrix = self._tables.vectors.all()
+            if len(rows) != self.vector_count():
+                raise self._database.damaged("it lost vectors")
+        return rows, matrix
 
     def stream_vectors(self) -> "Iterator[tuple[array[int], bytearray]]":
         """The same in blocks of a few thousand."""
         return self._tables.vectors.stream()
+
+    def vector_rows(self, since: int = -1) -> "array[int]":
+        """Rows that have a vector, ascending: all, or those whose vector was written after a vector generation."""
+        return self._tables.vectors.rows(since)
 
     def outbox(self, limit: int) -> list[VectorChange]:
         """The oldest changes that ChromaDB has not taken in yet."""
@@ -291,8 +310,12 @@ class IndexStore:
     # The scan's markers
 
     def scan_started(self, now: str) -> None:
-        """From here until `scan_finished` or `scan_failed` the index counts as interrupted."""
+        """From here until `scan_finished` or `scan_failed` the index counts as interrupted.
+
+        Raises StoreDamaged where rows are lost that a scan of what changed would not bring back.
+        """
         with self.transaction():
+            self._tables.check()
             self._tables.meta.scan_started(now)
 
     def scan_finished(self, now: str) -> None:

@@ -1,9 +1,11 @@
 """Single values of an index: its counters, its embedding model, and the markers of its scans."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from braindex.registry.database import Database
+from braindex.registry.failures import StoreDamaged
 
 # Counters start at a random number, so that one kept in memory never fits an index that was made anew.
 SCHEMA: Final = (
@@ -19,6 +21,7 @@ GENERATION: Final = "generation"
 VECTOR_GENERATION: Final = "vector_generation"
 APPLIED_GENERATION: Final = "applied_generation"
 VECTOR_COUNT: Final = "vector_count"
+COUNTERS: Final = frozenset({GENERATION, VECTOR_GENERATION, APPLIED_GENERATION, VECTOR_COUNT})
 MODEL: Final = "model"
 DIMENSION: Final = "dimension"
 SKIP_BARE: Final = "skip_bare_files"
@@ -53,13 +56,29 @@ class Meta:
         self._database.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     def add(self, key: str, amount: int) -> None:
-        self._database.run("UPDATE meta SET value = value + ? WHERE key = ?", (amount, key))
+        """Move a counter. Raises StoreDamaged where it is gone."""
+        if not self._database.run("UPDATE meta SET value = value + ? WHERE key = ?", (amount, key)):
+            raise self._lost([key])
 
     def forget(self, *keys: str) -> None:
         self._database.many("DELETE FROM meta WHERE key = ?", [(key,) for key in keys])
 
     def number(self, key: str) -> int:
-        return int(self.get(key))
+        """A counter. Raises StoreDamaged where it is gone or no number."""
+        found = self.get(key)
+        if not isinstance(found, int):
+            raise self._lost([key])
+        return found
+
+    def check(self) -> None:
+        """Raises StoreDamaged unless every counter is there."""
+        sql = "SELECT key FROM meta WHERE typeof(value) = 'integer'"
+        lost = COUNTERS.difference(row[0] for row in self._database.rows(sql))
+        if lost:
+            raise self._lost(sorted(lost))
+
+    def _lost(self, keys: Iterable[str]) -> StoreDamaged:
+        return self._database.damaged(f"it lost {', '.join(keys)}")
 
     def scan_started(self, now: str) -> None:
         self.set(_STARTED, now)

@@ -1,5 +1,6 @@
 """Named migrations: each applied once, whole or not at all, and recorded with the version that did."""
 
+import functools
 import importlib.metadata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from braindex.registry.database import BUSY_SECONDS, MOVE_AWAY, Database
-from braindex.registry.failures import StoreDamaged, StoreTooNew
+from braindex.registry.failures import StoreTooNew
 
 # "brdx" in ASCII. Tells a store from any other application's SQLite file (PRAGMA application_id).
 APPLICATION_ID: Final = 0x62726478
@@ -50,12 +51,13 @@ def open_store(
 
     `remedy` ends the message when the file is damaged. With `keep_copy` the file is copied to
     `<name>.before-<migration>` before a migration changes it. Raises what `Database.open` raises,
-    StoreTooNew, and StoreDamaged for a database of another application.
+    StoreTooNew, and StoreDamaged for a database of another application or one that lost a part of its schema.
     """
     database = Database.open(path, remedy=remedy, busy_seconds=busy_seconds)
     try:
         if _pending(database, migrations):
             _migrate(database, migrations, keep_copy=keep_copy)
+        _check_schema(database, tuple(migrations))
     except BaseException:
         database.close()
         raise
@@ -73,20 +75,47 @@ def _migrate(database: Database, migrations: Sequence[Migration], *, keep_copy: 
             _apply(database, migration)
 
 
+def _check_schema(database: Database, migrations: tuple[Migration, ...]) -> None:
+    lost = _schema(migrations) - _objects(database)
+    if lost:
+        raise database.damaged(f"its schema lost {', '.join(sorted(name for name, _ in lost))}")
+
+
+@functools.cache
+def _schema(migrations: tuple[Migration, ...]) -> frozenset[tuple[str, str]]:
+    """What the migrations make, as an empty store in memory has it."""
+    with Database.in_memory() as empty:
+        for migration in migrations:
+            _apply(empty, migration)
+        return _objects(empty)
+
+
+def _objects(database: Database) -> frozenset[tuple[str, str]]:
+    """Every table and index with its definition; the tables that a virtual one makes for itself have a definition
+    that changes with SQLite's version, and so count by name.
+    """
+    rows: dict[str, str | None] = dict(database.rows("SELECT name, sql FROM sqlite_master"))
+    virtual = tuple(f"{name}_" for name, sql in rows.items() if (sql or "").startswith("CREATE VIRTUAL"))
+    return frozenset((name, "" if name.startswith(virtual) else sql or "") for name, sql in rows.items())
+
+
 def _pending(database: Database, migrations: Sequence[Migration]) -> list[Migration]:
     done = applied(database)
     if not done:
         _refuse_foreign(database)
     unknown = [version for name, version in done.items() if name not in {one.name for one in migrations}]
+    pending = [one for one in migrations if one.name not in done]
+    if unknown and pending:  # a newer version applies ours first
+        raise database.damaged("its list of migrations is not one that braindex wrote")
     if unknown:
         raise StoreTooNew(database.path, unknown[-1])
-    return [one for one in migrations if one.name not in done]
+    return pending
 
 
 def _refuse_foreign(database: Database) -> None:
     tables = database.value("SELECT count(*) FROM sqlite_master")
     if tables or database.value("PRAGMA application_id") not in (0, APPLICATION_ID):
-        raise StoreDamaged(database.path, "it is a database of another application", database.remedy)
+        raise database.damaged("it is a database of another application")
 
 
 def _apply(database: Database, migration: Migration) -> None:

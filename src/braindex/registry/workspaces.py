@@ -4,13 +4,13 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import Final, Self, TypeVar
 
 from braindex.domain.results import Workspace, WorkspaceInfo
-from braindex.registry.database import BUSY_SECONDS, Database, Row, storable
+from braindex.registry.database import BUSY_SECONDS, Closing, Database, Row, storable
 from braindex.registry.disk import make_private_folder, set_aside, write_private
-from braindex.registry.failures import StoreDamaged, os_failure
+from braindex.registry.failures import StoreDamaged, StoreError, os_failure
+from braindex.registry.index import IndexStore
 from braindex.registry.migrations import Migration, open_store
 
 T = TypeVar("T")
@@ -31,6 +31,18 @@ MIGRATIONS: Final = (
             "CREATE INDEX workspaces_path ON workspaces (path)",
         ),
     ),
+    Migration(
+        "ledger-1",
+        (
+            (
+                "CREATE TABLE ledger (id INTEGER PRIMARY KEY, time TEXT NOT NULL, workspace_id TEXT NOT NULL, "
+                "engine TEXT NOT NULL, model TEXT NOT NULL, operation TEXT NOT NULL, tokens_in INTEGER NOT NULL, "
+                "tokens_out INTEGER NOT NULL, cache_hit_tokens INTEGER NOT NULL, cache_miss_tokens INTEGER NOT NULL, "
+                "cost INTEGER, tokens_saved INTEGER NOT NULL)"
+            ),
+            "CREATE INDEX ledger_time ON ledger (time)",
+        ),
+    ),
 )
 _REMEDY: Final = "It is rebuilt from the workspace.json files when braindex next opens it."
 _SELECT: Final = "SELECT id, name, path, created, files, entities, last_scan FROM workspaces"
@@ -41,7 +53,7 @@ _UPSERT: Final = (
 _HEX: Final = re.compile(r"[0-9a-f][0-9a-f-]*")
 
 
-class Workspaces:
+class Workspaces(Closing):
     """The known workspaces of one BRAIN_DIR, open. Use as a context manager; it belongs to its thread.
 
     A damaged `registry.db` is moved aside, never deleted, and rebuilt, whenever the damage shows. Every
@@ -72,14 +84,6 @@ class Workspaces:
 
     def close(self) -> None:
         self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def folder(self, workspace_id: str) -> Path:
         """Where a workspace's data is; not created by asking."""
@@ -166,13 +170,23 @@ class Workspaces:
         """Take an empty registry's workspaces from their `workspace.json` files."""
         if self._database.value("SELECT 1 FROM workspaces LIMIT 1"):
             return
-        known = list(self._described())
+        known = [(one.id, one.name, one.path, one.created, *self._counts(one.id)) for one in self._described()]
         if known:
             with self._database.transaction():
                 self._database.many(
-                    "INSERT OR IGNORE INTO workspaces (id, name, path, created) VALUES (?, ?, ?, ?)",
-                    [(one.id, one.name, one.path, one.created) for one in known],
+                    "INSERT OR IGNORE INTO workspaces (id, name, path, created, last_scan, files, entities) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    known,
                 )
+
+    def _counts(self, workspace_id: str) -> tuple[str | None, int, int]:
+        """Last scan, files and entities as the workspace's own index has them; nothing where it cannot be read."""
+        try:
+            with IndexStore.open(self.folder(workspace_id), create=False, busy_seconds=self._busy_seconds) as index:
+                totals = index.totals()
+                return index.scan_marks().last_scan, totals.files, totals.entities
+        except StoreError:  # none yet, damaged, of a newer version: a scan counts anew
+            return None, 0, 0
 
     def _described(self) -> Iterator[Workspace]:
         for file in sorted((self._brain_dir / WORKSPACES_FOLDER).glob(f"*/{WORKSPACE_FILE}")):

@@ -89,6 +89,16 @@ class Tables:
         for counter in (meta.GENERATION, meta.VECTOR_GENERATION, meta.APPLIED_GENERATION):
             self.meta.add(counter, 1)
 
+    def check(self) -> None:
+        """Raises StoreDamaged where the tables contradict each other: one of them lost rows."""
+        entities = self.database.value("SELECT count(*) FROM entities")
+        if entities != self.fulltext.count():
+            raise self.database.damaged("its full-text index has not as many rows as it has entities")
+        if self.vectors.count() != self.meta.number(meta.VECTOR_COUNT):
+            raise self.database.damaged("it lost vectors")
+        if self.database.value("SELECT count(*) FROM entities WHERE file NOT IN (SELECT id FROM files)"):
+            raise self.database.damaged("it lost files")
+
     def _plan(self, by_path: dict[str, FileUnits]) -> Plan:
         files = self.files.ids(by_path)
         wanted = {unit.id: (files[path], unit) for path, one in by_path.items() for unit in one.units}
@@ -134,7 +144,7 @@ class Tables:
         self.entities.insert(plan.added)
         self.fulltext.put((row, unit.terms) for row, _, unit in plan.embedded())
         vectors = [(row, unit.vector) for row, _, unit in plan.embedded() if unit.vector is not None]
-        stored = self.vectors.put(vectors)
+        stored = self.vectors.put(vectors, self.meta.number(meta.VECTOR_GENERATION) + 1)
         # An entity that lost its vector must leave ChromaDB too; one that never had one was never there.
         self.outbox.add(unit.id for _, _, unit in plan.changed)
         self.outbox.add(unit.id for _, _, unit in plan.added if unit.vector is not None)

@@ -13,10 +13,13 @@ from braindex.indexing.walk import WalkRules, walk
 from braindex.services.roots import checked_root
 
 
-def list_entities(root: str | Path, options: WorkspaceOptions) -> Iterator[CodeEntity]:
-    """Every entity a scan would store, file by file in path order. A file that cannot be parsed has none."""
+def list_entities(root: str | Path, options: WorkspaceOptions, own_folder: Path) -> Iterator[CodeEntity]:
+    """Every entity a scan would store, file by file in path order. A file that cannot be parsed has none.
+
+    `own_folder` is braindex's data folder, which is no source wherever it lies.
+    """
     folder = checked_root(root)
-    for found in walk(folder, WalkRules(max_file_bytes=options.max_file_bytes)):
+    for found in walk(folder, WalkRules(max_file_bytes=options.max_file_bytes, own_folders=(own_folder,))):
         if isinstance(found, Skipped):
             continue
         source = read_text(folder, found, options.max_file_bytes)

@@ -1,12 +1,13 @@
 """The known workspaces: found, opened, listed, dropped and merged."""
 
+import contextlib
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from filelock import FileLock, Timeout
 
@@ -14,15 +15,18 @@ from braindex.domain.errors import BraindexError, UsageError
 from braindex.domain.identity import workspace_id
 from braindex.domain.names import one_workspace
 from braindex.domain.results import ScanSummary, Workspace, WorkspaceInfo
-from braindex.registry.failures import StoreDamaged
-from braindex.registry.index import IndexStore, set_aside
+from braindex.registry.failures import StoreDamaged, os_failure
+from braindex.registry.index import INDEX_FILE, IndexStore, set_aside
+from braindex.registry.workspaces import WORKSPACE_FILE
 from braindex.registry.workspaces import Workspaces as Registry
 from braindex.services.roots import canonical, checked_root
 
 LOCK_FILE: Final = "write.lock"
 DROP_REQUEST: Final = "drop.requested"
 DROP_WAIT: Final = 30.0  # seconds for a scan of another process to notice the request and let go
+DAMAGE_WAIT: Final = 2.0  # seconds a question waits for a scan to end, so as to set its damaged index aside
 _MEMORY_FILE: Final = "memory.db"
+T = TypeVar("T")
 
 
 class SameWorkspace(UsageError):
@@ -34,7 +38,36 @@ class WorkspaceBusy(BraindexError):
     def __init__(self, path: str) -> None:
         super().__init__(
             f"a scan of {path} is running in another process and did not stop in {DROP_WAIT:.0f} seconds; "
-            "the workspace is no longer listed, and dropping it again removes what is left"
+            "nothing was dropped; try again when it has ended"
+        )
+
+
+class BeingDropped(BraindexError):
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path} is being dropped by another process; try again when that has ended")
+
+
+class WorkspaceDropped(BraindexError):
+    def __init__(self, path: str) -> None:
+        super().__init__(f"{path} was dropped while this scan waited for its turn; scan it again to index it anew")
+
+
+class IndexSetAside(BraindexError):
+    """The index turned out to be damaged in the middle of its use; the next one begins with an empty index."""
+
+    def __init__(self, damage: StoreDamaged, moved: Path | None) -> None:
+        where = "by another process" if moved is None else f"as {moved.name}"
+        super().__init__(
+            f"{damage.path} was damaged ({damage.detail}) and was set aside {where}; "
+            "the next scan or question rebuilds it"
+        )
+
+
+class IndexDamaged(BraindexError):
+    def __init__(self, damage: StoreDamaged) -> None:
+        super().__init__(
+            f"{damage.path} is damaged ({damage.detail}), and a scan of the workspace is still at work in it; "
+            "it is rebuilt when that has ended. Ask again in a moment"
         )
 
 
@@ -128,21 +161,30 @@ class Workspaces:
     def drop(self, workspace: Workspace) -> None:
         """Forgets a workspace, notes included: its folder in the data folder goes, the project's files stay.
 
-        A scan that runs in another process is asked to stop. Raises WorkspaceBusy when it does not.
+        A scan that runs in another process is asked to stop. Raises WorkspaceBusy when it does not, and BeingDropped.
+        The files go first: that needs no disk space, and a drop that was cut off can be repeated.
         """
         folder = self.folder(workspace)
-        with self._registry() as registry:
-            registry.remove(workspace.id)
-        if not folder.exists():
-            return
-        (folder / DROP_REQUEST).touch(mode=0o600)
-        try:
-            with FileLock(folder / LOCK_FILE, timeout=DROP_WAIT, mode=0o600):
+        if folder.exists():
+            with _drop_request(folder, workspace), _writer_lock(folder, DROP_WAIT, WorkspaceBusy(workspace.path)):
                 self._release(folder)
                 _empty(folder)
-        except Timeout:
-            raise WorkspaceBusy(workspace.path) from None
-        shutil.rmtree(folder, ignore_errors=True)
+                self._forget(workspace)
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            self._forget(workspace)
+
+    def _forget(self, workspace: Workspace) -> None:
+        with self._registry() as registry:
+            registry.remove(workspace.id)
+
+    def check_registered(self, workspace: Workspace) -> None:
+        """For a scan that has just got the writer lock: raises WorkspaceDropped when whoever had it dropped the
+        workspace, which then stays dropped.
+        """
+        with self._registry() as registry:
+            if registry.get(workspace.id) is None:
+                raise WorkspaceDropped(workspace.path)
 
     def merge(self, old: Workspace, new: Workspace) -> None:
         """Moves the notes and episodes of a moved folder's old workspace to its new one, and drops the old.
@@ -167,32 +209,105 @@ class Workspaces:
         with self._registry() as registry:
             return registry.record_scan(workspace.id, summary.files, summary.entities, when)
 
-    def open_index(self, workspace: Workspace) -> IndexStore:
-        """The workspace's index. One that is damaged is set aside, since a scan rebuilds it from the source."""
+    def with_index(self, workspace: Workspace, use: Callable[[IndexStore], T], *, writing: bool = False) -> T:
+        """What `use` returns of the workspace's index. Every use of an index goes through here.
+
+        An index that turns out to be damaged, whenever that shows, is set aside, and `use` is called once more with an
+        empty one, which the next scan fills. `writing` says that the caller holds the writer lock. Raises IndexDamaged
+        where a scan holds it, and what `use` raises.
+        """
+        try:
+            with self.open_index(workspace, writing=writing) as store:
+                return use(store)
+        except IndexSetAside:
+            with self.open_index(workspace, writing=writing) as store:
+                return use(store)
+
+    @contextlib.contextmanager
+    def open_index(self, workspace: Workspace, *, writing: bool = False) -> Iterator[IndexStore]:
+        """The workspace's index, open, for what cannot be done twice. See `with_index`.
+
+        Damage that shows at opening is mended by an empty index; what shows later sets the index aside as well and
+        raises IndexSetAside.
+        """
         folder = self.folder(workspace)
+        with self._opened(folder, writing=writing) as store:
+            try:
+                yield store
+            except StoreDamaged as damage:
+                if damage.path != folder / INDEX_FILE:
+                    raise
+                store.close()  # Windows moves no file that is open
+                raise IndexSetAside(damage, _set_aside(folder, damage, writing=writing)) from damage
+
+    @staticmethod
+    def _opened(folder: Path, *, writing: bool) -> IndexStore:
         try:
             return IndexStore.open(folder)
         except StoreDamaged as damage:
-            set_aside(folder, damage)
+            _set_aside(folder, damage, writing=writing)
             return IndexStore.open(folder)
 
 
-def _empty(folder: Path) -> None:
-    """Deletes what is in a workspace's folder but the lock that is held."""
-    for one in folder.iterdir():
-        if one.name == LOCK_FILE:
-            continue
-        if one.is_dir() and not one.is_symlink():
-            shutil.rmtree(one)
-        else:
-            one.unlink(missing_ok=True)
+def _set_aside(folder: Path, damage: StoreDamaged, *, writing: bool) -> Path | None:
+    """Moves the damaged index, unless another process has done so, and leaves an empty one that says why.
+
+    The writer lock makes it one process at a time, and none while a scan writes.
+    """
+    lock = contextlib.nullcontext() if writing else _writer_lock(folder, DAMAGE_WAIT, IndexDamaged(damage))
+    with lock:
+        moved = set_aside(folder, damage)
+        if moved is not None:
+            with IndexStore.open(folder) as fresh:
+                fresh.scan_failed(f"the index was damaged ({damage.detail}) and was set aside as {moved.name}")
+    return moved
+
+
+@contextlib.contextmanager
+def _writer_lock(folder: Path, wait: float, busy: BraindexError) -> Iterator[None]:
+    """The lock of a workspace's one writer; raises `busy` when another has it for longer than `wait` seconds."""
+    lock = FileLock(folder / LOCK_FILE, mode=0o600)
+    try:
+        lock.acquire(timeout=wait)
+    except Timeout:
+        raise busy from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextlib.contextmanager
+def _drop_request(folder: Path, workspace: Workspace) -> Iterator[None]:
+    """Asks whoever scans the workspace to stop. The request is a lock: it ends with the process that made it."""
+    request = folder / DROP_REQUEST
+    lock = FileLock(request, mode=0o600)
+    try:
+        lock.acquire(timeout=1.0)  # a scan that looks whether there is a request has it for a moment
+    except Timeout:
+        raise BeingDropped(workspace.path) from None
+    try:
+        yield
+    finally:
+        lock.release()
+        with contextlib.suppress(OSError):  # Windows deletes no file that another process looks at
+            request.unlink(missing_ok=True)
+
+
+def drop_requested(folder: Path) -> bool:
+    """Whether a process waits at this moment for a scan to let go of the workspace, so as to drop it."""
+    return _is_locked(folder / DROP_REQUEST)
 
 
 def is_being_scanned(folder: Path) -> bool:
     """Whether any process holds the workspace's writer lock at this moment."""
-    if not (folder / LOCK_FILE).exists():
+    return _is_locked(folder / LOCK_FILE)
+
+
+def _is_locked(path: Path) -> bool:
+    if not path.exists():
         return False
-    lock = FileLock(folder / LOCK_FILE, mode=0o600)
+    lock = FileLock(path, mode=0o600)
     for _ in range(2):
         try:
             lock.acquire(timeout=0)
@@ -202,3 +317,20 @@ def is_being_scanned(folder: Path) -> bool:
             lock.release()
             return False
     return True
+
+
+def _empty(folder: Path) -> None:
+    """Deletes what is in a workspace's folder but the locks that are held; what tells whose it was goes last.
+
+    Raises a StoreError that names what cannot be deleted.
+    """
+    for one in sorted(folder.iterdir(), key=lambda one: one.name == WORKSPACE_FILE):
+        if one.name in {LOCK_FILE, DROP_REQUEST}:
+            continue
+        try:
+            if one.is_dir() and not one.is_symlink():
+                shutil.rmtree(one)
+            else:
+                one.unlink(missing_ok=True)
+        except OSError as error:
+            raise os_failure(one, error) from error

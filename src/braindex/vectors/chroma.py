@@ -5,7 +5,9 @@ has.
 import contextlib
 import os
 import shutil
+import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +22,7 @@ FOLDER: Final = "vector_db"
 COLLECTION: Final = "entities"
 # One call takes 5,461 ids at most; smaller ones let others in between and need less memory.
 BATCH: Final = 2000
+_BATCH_BESIDE_OTHERS: Final = 200  # about 50 ms; smaller ones cost more than they spare
 # Chroma's "l2" is the squared distance. On 33,032 vectors of source code (256 dimensions) these give a
 # recall@10 of .994 at 5,300 upserts a CPU second; the defaults .957 at 4,400.
 _HNSW: Final = {"space": "l2", "ef_construction": 80, "max_neighbors": 16, "ef_search": 500}
@@ -49,7 +52,8 @@ class ChromaVectors:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._path = folder / FOLDER
-        self._marker = folder / f"{FOLDER}.writing"
+        self._writing = folder / f"{FOLDER}.writing"
+        self._reading = folder / f"{FOLDER}.reading"
         self._mutex = threading.Lock()
         self._client: Any = None
         self._collection: Any = None
@@ -91,9 +95,30 @@ class ChromaVectors:
     @property
     def interrupted(self) -> bool:
         """Whether a write was cut off, after which the files may be of two states and crash whoever loads
-        them.
+        them, or reading them failed or killed a process, as damaged files do to one process after another.
+
+        Ask inside `turn`: no other process can be reading or writing then, so what it left is left over.
         """
-        return self._marker.exists()
+        return self._writing.exists() or self._reading.exists()
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[None]:
+        """Around `refresh` and `nearest`: a failure inside, or the end of the process, leaves the index `interrupted`.
+
+        It takes about 50 µs, so that every search can be inside: damage may show at any of them.
+        """
+        with self._named_errors():
+            self._reading.touch(mode=0o600)
+        failed = False
+        try:
+            yield
+        except VectorIndexUnavailable:
+            failed = True
+            raise
+        finally:
+            if not failed:
+                with self._named_errors():
+                    self._reading.unlink(missing_ok=True)
 
     def refresh(self, generation: int) -> None:
         """Open the index as it is on disk, unless it is open at this generation already."""
@@ -116,11 +141,11 @@ class ChromaVectors:
     def changes(self) -> Iterator[None]:
         """Around `apply`: what does not end in order leaves the index `interrupted`."""
         with self._named_errors():
-            self._marker.touch(mode=0o600)
+            self._writing.touch(mode=0o600)
         yield
         with self._named_errors():
             self._make_private()
-            self._marker.unlink(missing_ok=True)
+            self._writing.unlink(missing_ok=True)
 
     def apply(self, upserts: Sequence[tuple[str, Vector]], deletes: Sequence[str]) -> None:
         """Take in changes, in batches. Of an id that comes twice, the last counts; unknown deletes do
@@ -128,18 +153,23 @@ class ChromaVectors:
         """
         latest = dict(upserts)
         with self._named_errors():
-            for some in _batches(list(dict.fromkeys(deletes))):
+            for some in _gently(list(dict.fromkeys(deletes))):
                 self._collection.delete(ids=some)
-            for some in _batches(list(latest)):
+            for some in _gently(list(latest)):
                 matrix = as_array(b"".join(latest[one] for one in some)).reshape(len(some), -1)
                 self._collection.upsert(ids=some, embeddings=matrix)
 
-    def nearest(self, question: Vector, limit: int) -> list[tuple[str, float]]:
-        """(id, true L2 distance) of about the nearest `limit`, nearest first."""
+    def nearest(self, question: Vector, limit: int, least: int = 0) -> list[tuple[str, float]]:
+        """(id, true L2 distance) of about the nearest `limit`, nearest first.
+
+        Raises VectorIndexUnavailable also where it has fewer than `least`.
+        """
         with self._named_errors():
             found = self._collection.query(
                 query_embeddings=[as_array(question)], n_results=limit, include=["distances"]
             )
+        if len(found["ids"][0]) < least:
+            raise VectorIndexUnavailable(self._path, "it lost vectors")
         pairs = zip(found["ids"][0], found["distances"][0], strict=True)
         return [(one, max(0.0, float(squared)) ** 0.5) for one, squared in pairs]
 
@@ -153,7 +183,8 @@ class ChromaVectors:
         with self._named_errors():
             if self._path.exists():
                 shutil.rmtree(self._path)
-            self._marker.unlink(missing_ok=True)
+            for marker in (self._writing, self._reading):
+                marker.unlink(missing_ok=True)
 
     def close(self, wait_seconds: float = 10.0) -> bool:
         """Release the client, its files and its memory; it opens again at the next `refresh`.
@@ -169,8 +200,9 @@ class ChromaVectors:
         return True
 
     def _open(self) -> None:
-        import chromadb  # noqa: PLC0415 - over a second of imports, needed by large workspaces and writers only
-        from chromadb.config import Settings  # noqa: PLC0415 - the same
+        with _without_env_files():
+            import chromadb  # noqa: PLC0415 - over a second of imports, needed by large workspaces and writers only
+            from chromadb.config import Settings  # noqa: PLC0415 - the same
 
         self._path.mkdir(mode=0o700, exist_ok=True)
         settings = Settings(
@@ -216,9 +248,38 @@ class ChromaVectors:
             raise VectorIndexUnavailable(self._path, str(error) or type(error).__name__) from error
 
 
-def _batches(ids: list[str]) -> Iterator[list[str]]:
-    for start in range(0, len(ids), BATCH):
-        yield ids[start : start + BATCH]
+def _gently(ids: list[str]) -> Iterator[list[str]]:
+    """The ids in as many as one call may take.
+
+    While Chroma takes them in, no other thread of this process runs: a call of 2,000 stopped a server for a second. So
+    beside others, which is anywhere but in the main thread, a call takes few, and as long a pause follows.
+    """
+    alone = threading.current_thread() is threading.main_thread()
+    size = BATCH if alone else _BATCH_BESIDE_OTHERS
+    for start in range(0, len(ids), size):
+        began = time.monotonic()
+        yield ids[start : start + size]
+        if not alone:
+            time.sleep(time.monotonic() - began)
+
+
+@contextlib.contextmanager
+def _without_env_files() -> Iterator[None]:
+    """Chroma builds settings while it is imported, from the `.env` of the working directory, which a stranger may have
+    written: a bad value ends the import, and a FIFO holds it for ever. No public switch reaches that far.
+    """
+    from pydantic_settings import DotEnvSettingsSource  # noqa: PLC0415 - comes with chromadb
+
+    name = "_read_env_files"
+    read = getattr(DotEnvSettingsSource, name, None)
+    if read is None or "chromadb" in sys.modules:
+        yield
+        return
+    setattr(DotEnvSettingsSource, name, lambda _: {})
+    try:
+        yield
+    finally:
+        setattr(DotEnvSettingsSource, name, read)
 
 
 def _failures() -> tuple[type[Exception], ...]:

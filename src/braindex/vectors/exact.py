@@ -48,6 +48,24 @@ class Matrix:
         rows = array("q", sorted(vectors))
         return cls.of(rows, b"".join(vectors[row] for row in rows))
 
+    def updated(self, fresh: "Matrix", count: int, rows: Callable[[], "array[int]"]) -> "Matrix | None":
+        """A matrix with these vectors put in, and without those that are gone.
+
+        `count` is how many there are now, and `rows` gives their rows in ascending order; it is asked only where some
+        are gone. None where vectors are missing.
+        """
+        everything = np.union1d(self.rows, fresh.rows)
+        wanted = everything if len(everything) == count else np.frombuffer(rows(), dtype=np.int64)
+        values = np.empty((len(wanted), self.values.shape[1]), dtype="<f4")
+        at = np.minimum(np.searchsorted(self.rows, wanted), len(self.rows) - 1)
+        np.take(self.values, at, axis=0, out=values, mode="clip")
+        filled = self.rows[at] == wanted
+        to, at = np.intersect1d(wanted, fresh.rows, assume_unique=True, return_indices=True)[1:]
+        if len(to):
+            values[to] = fresh.values[at]
+            filled[to] = True
+        return Matrix(wanted, values) if filled.all() else None
+
     def positions(self, rows: Iterable[int]) -> npt.NDArray[np.intp]:
         """Where these rows are; rows that are not here are left out."""
         wanted = np.unique(np.fromiter(rows, dtype=np.int64))
@@ -101,24 +119,41 @@ def _normalised(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 class MatrixCache:
-    """The matrices of the workspaces used last, each until its generation moves. Thread-safe."""
+    """The matrices of the workspaces used last, each until its generation moves. Thread-safe.
 
-    def __init__(self, most: int) -> None:
+    At most `most` of them, and all but the last used one only as long as they need at most `most_bytes` together.
+    """
+
+    def __init__(self, most: int, most_bytes: int) -> None:
         self._most = most
+        self._most_bytes = most_bytes
         self._lock = threading.Lock()
         self._kept: OrderedDict[Path, tuple[int, Matrix]] = OrderedDict()
 
-    def get(self, folder: Path, generation: int, load: Callable[[], Matrix]) -> Matrix:
-        """The matrix of this generation. Threads that need one at the same time wait and share it."""
+    def get(
+        self,
+        folder: Path,
+        generation: int,
+        load: Callable[[], Matrix],
+        update: Callable[[int, Matrix], Matrix | None],
+    ) -> Matrix:
+        """The matrix of this generation: `update` makes it of an earlier generation's where it can, else `load`.
+
+        Threads that need one at the same time wait and share it.
+        """
         with self._lock:
             kept = self._kept.pop(folder, None)
             if kept is None or kept[0] != generation:
-                del kept  # the old matrix goes before the new one comes
-                kept = generation, load()
+                made = None if kept is None else update(*kept)
+                del kept  # the old matrix goes before a new one is loaded
+                kept = generation, load() if made is None else made
             self._kept[folder] = kept
-            while len(self._kept) > self._most:
+            while len(self._kept) > self._most or (len(self._kept) > 1 and self._bytes() > self._most_bytes):
                 self._kept.popitem(last=False)
             return kept[1]
+
+    def _bytes(self) -> int:
+        return sum(matrix.values.nbytes for _, matrix in self._kept.values())
 
     def forget(self, folder: Path) -> None:
         with self._lock:

@@ -3,20 +3,37 @@ true.
 """
 
 import threading
+from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol, runtime_checkable
 
 from braindex.domain.ports import Vector, VectorSource
 from braindex.vectors.chroma import BATCH, ChromaVectors, VectorIndexUnavailable
 from braindex.vectors.exact import Found, Matrix, MatrixCache, blend, nearest_of_blocks
 
-EXACT_LIMIT: Final = 50_000
+# 154 MB of vectors of 256 numbers, which ChromaDB would hold in memory as well, and 15 ms a question. Unlike ChromaDB
+# a matrix answers while another process writes, and with any filter.
+EXACT_LIMIT: Final = 150_000
 _KEPT_WORKSPACES: Final = 3
+_KEPT_BYTES: Final = 160_000_000
 _BLOCK: Final = 4096
+# Beyond a quarter of the rows a new matrix is read as fast as the old one is copied, and the old one can go first.
+_MOST_CHANGED: Final = 4
+# Waiting changes are read one by one: beyond so many, reading everything in order is faster.
+_MOST_WAITING: Final = 10_000
 # Ids that ChromaDB still has and index.db does not would take the places of others.
 _SPARE: Final = 20
+
+
+@runtime_checkable
+class TellsChanges(Protocol):
+    """A source that can tell which vectors changed; any other is read whole when one did."""
+
+    def vector_rows(self, since: int = -1) -> "array[int]":
+        """Rows that have a vector, ascending: all, or those whose vector was written after a vector generation."""
+        ...
 
 
 class WorkspaceVectors:
@@ -113,23 +130,37 @@ class WorkspaceVectors:
         if self._source.vector_count() > self._exact_limit:
             return None
         generation = self._source.vector_generation()
-        return self._cache.get(self._folder, generation, lambda: Matrix.of(*self._source.all_vectors()))
+        return self._cache.get(self._folder, generation, self._loaded, self._updated)
+
+    def _loaded(self) -> Matrix:
+        return Matrix.of(*self._source.all_vectors())
+
+    def _updated(self, generation: int, matrix: Matrix) -> Matrix | None:
+        """An earlier matrix brought up to date, or None where too much changed for that."""
+        if not isinstance(self._source, TellsChanges):
+            return None
+        changed, count = self._source.vector_rows(since=generation), self._source.vector_count()
+        if len(changed) * _MOST_CHANGED >= count:
+            return None
+        return matrix.updated(Matrix.of_vectors(self._source.vectors(changed)), count, self._source.vector_rows)
 
     def _approximate(self, question: Vector, limit: int) -> Found | None:
         """What ChromaDB and the waiting changes have, or None when that cannot be the whole answer."""
-        pending = self._source.pending_rows()
-        if len(pending) > self._exact_limit:
+        pending = self._source.pending_rows() if self._chroma.exists else []
+        if len(pending) > _MOST_WAITING:
             return None
+        least = min(limit, self._source.vector_count() - len(pending))
         try:
             with self._chroma.turn():
                 if self._chroma.interrupted or not self._chroma.exists:
                     return None
-                self._chroma.refresh(self._source.applied_generation())
-                near = self._chroma.nearest(question, limit + _SPARE)
+                with self._chroma.reading():
+                    self._chroma.refresh(self._source.applied_generation())
+                    near = self._chroma.nearest(question, limit + _SPARE, least)
         except VectorIndexUnavailable:
             return None
         rows = set(self._source.rows_of(one for one, _ in near).values())
-        if len(rows) < min(limit, self._source.vector_count() - len(pending)):
+        if len(rows) < least:
             return None
         return nearest_of_blocks(self._blocks_of(rows.union(pending)), question, limit)
 
@@ -155,7 +186,7 @@ class DenseIndexes:
     def __init__(self, exact_limit: int = EXACT_LIMIT, kept_workspaces: int = _KEPT_WORKSPACES) -> None:
         self._exact_limit = exact_limit
         self._most = kept_workspaces
-        self._cache = MatrixCache(kept_workspaces)
+        self._cache = MatrixCache(kept_workspaces, _KEPT_BYTES)
         self._lock = threading.Lock()
         self._open: OrderedDict[Path, ChromaVectors] = OrderedDict()
 

@@ -142,6 +142,25 @@ def test_a_store_without_its_tables_is_damaged(path: Path) -> None:
             notes(database)
 
 
+def test_a_key_that_the_store_gave_twice_is_damage_and_a_missing_value_a_wrong_call(path: Path) -> None:
+    with open_store(path, NOTES) as database:
+        database.run("CREATE TABLE keyed (key INTEGER PRIMARY KEY, value TEXT NOT NULL)")
+        database.run("INSERT INTO keyed VALUES (1, 'one')")
+        with pytest.raises(StoreDamaged):
+            database.run("INSERT INTO keyed VALUES (1, 'again')")
+        with pytest.raises(StoreFailed):
+            database.run("INSERT INTO keyed VALUES (2, NULL)")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be renamed")
+def test_damage_is_that_of_the_file_that_was_opened(path: Path) -> None:
+    with open_store(path, NOTES) as database:
+        opened = path.stat()
+        path.rename(path.with_name("aside"))
+        path.touch()
+        assert database.damaged("detail").identity == (opened.st_dev, opened.st_ino)
+
+
 def test_a_truncated_file_is_damaged(path: Path) -> None:
     with open_store(path, NOTES) as database, database.transaction():
         for number in range(500):

@@ -48,7 +48,6 @@ def test_unknown_rows_ids_paths_and_names_are_left_out(unit, file_of, store) -> 
     assert store.entities([1, 99]).keys() == {1}
     assert store.rows_of(["nothing", "\udcff"]) == {}
     assert store.vectors([99]) == {}
-    assert store.vectors_of(["nothing"]) == {}
     assert store.of_file("src/b.py") == []
     assert store.known_units("\udcff") == {}
     assert store.rows_by_name(["\udcff", ""]) == []

@@ -5,6 +5,7 @@ import pytest
 
 from braindex.domain.identity import short_id, workspace_id
 from braindex.domain.results import Workspace, WorkspaceInfo
+from braindex.registry.index import INDEX_FILE, IndexStore
 from braindex.registry.workspaces import REGISTRY_FILE, WORKSPACE_FILE, Workspaces
 
 
@@ -109,6 +110,29 @@ def test_a_damaged_registry_is_kept_aside_and_rebuilt_from_the_descriptions(tmp_
         assert [found.workspace for found in known.list()] == [one]
     [kept] = tmp_path.glob("registry.db.damaged-*")
     assert kept.read_bytes() == b"not a database" * 500
+
+
+def test_a_rebuilt_registry_has_the_counts_of_the_indexes_that_are_there(unit, file_of, tmp_path: Path) -> None:
+    scanned, begun, never, damaged = (workspace(f"/a/{name}") for name in ("scanned", "begun", "never", "damaged"))
+    with Workspaces.open(tmp_path) as known:
+        for one in (scanned, begun, never, damaged):
+            known.upsert(one)
+    for one in (scanned, begun):
+        with IndexStore.open(known.folder(one.id)) as store:
+            store.write([file_of("a.py", unit("a.py"), unit("a.py", "two")), file_of("b.md")])
+            if one is scanned:
+                store.scan_finished("2026-11-02")
+    (known.folder(damaged.id) / INDEX_FILE).write_bytes(b"not a database" * 500)
+    corrupt(tmp_path)
+    with Workspaces.open(tmp_path) as known:
+        found = {one.workspace.name: (one.files, one.entities, one.last_scan) for one in known.list()}
+    assert found == {
+        "scanned": (2, 2, "2026-11-02"),
+        "begun": (2, 2, None),
+        "never": (0, 0, None),
+        "damaged": (0, 0, None),
+    }
+    assert not (known.folder(never.id) / INDEX_FILE).exists()
 
 
 def test_damage_that_shows_only_later_is_healed_on_the_spot(tmp_path: Path) -> None:

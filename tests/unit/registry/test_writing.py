@@ -22,7 +22,7 @@ def test_new_units_get_a_row_terms_a_vector_and_an_outbox_entry(unit, file_of, s
     assert store.write([file_of("src/a.py", one)]) == WriteCounts(added=1)
     row = store.rows_of([one.id])[one.id]
     assert store.vectors([row]) == {row: vector(0.5, 0.25)}
-    assert store.vectors_of([one.id]) == {one.id: vector(0.5, 0.25)}
+    assert list(store.vectors(store.rows_of([one.id]).values()).values()) == [vector(0.5, 0.25)]
     assert store.known_units("src/a.py") == {one.id: one.digest}
     assert changes(store) == {one.id: vector(0.5, 0.25)}
     assert store.vector_count() == 1

@@ -85,32 +85,76 @@ def test_feedback_of_nothing_is_the_question(pack) -> None:
     assert np.frombuffer(blend(question, [], 0.4), "<f4") == pytest.approx(np.frombuffer(question, "<f4"))
 
 
+MANY = 10**9
+
+
+def never(generation: int, matrix: Matrix) -> Matrix | None:
+    return None
+
+
 def test_a_matrix_is_loaded_once_for_a_generation(vectors) -> None:
-    cache, loads = MatrixCache(2), []
+    cache, loads = MatrixCache(2, MANY), []
 
     def load() -> Matrix:
         loads.append(1)
         return matrix_of(vectors)
 
-    first = cache.get(Path("a"), 1, load)
-    assert cache.get(Path("a"), 1, load) is first
-    assert cache.get(Path("a"), 2, load) is not first
+    first = cache.get(Path("a"), 1, load, never)
+    assert cache.get(Path("a"), 1, load, never) is first
+    assert cache.get(Path("a"), 2, load, never) is not first
     assert len(loads) == 2
     cache.forget(Path("a"))
-    cache.get(Path("a"), 2, load)
+    cache.get(Path("a"), 2, load, never)
     assert len(loads) == 3
 
 
-def test_only_the_workspaces_used_last_are_kept(vectors) -> None:
-    cache, loads = MatrixCache(2), []
+def test_a_matrix_of_an_earlier_generation_is_brought_up_to_date(vectors) -> None:
+    cache = MatrixCache(2, MANY)
+    first, second = matrix_of(vectors), matrix_of(vectors)
+    cache.get(Path("a"), 1, lambda: first, never)
+    seen: list[tuple[int, Matrix]] = []
+
+    def update(generation: int, matrix: Matrix) -> Matrix:
+        seen.append((generation, matrix))
+        return second
+
+    assert cache.get(Path("a"), 5, lambda: first, update) is second
+    assert seen == [(1, first)]
+
+
+@pytest.mark.parametrize(("most", "bytes_kept"), [(2, MANY), (9, 2)])
+def test_only_the_workspaces_used_last_are_kept(most: int, bytes_kept: int, vectors) -> None:
+    cache, loads = MatrixCache(most, bytes_kept * matrix_of(vectors).values.nbytes), []
 
     def load(name: str) -> None:
         def read() -> Matrix:
             loads.append(name)
             return matrix_of(vectors)
 
-        cache.get(Path(name), 1, read)
+        cache.get(Path(name), 1, read, never)
 
     for name in ("a", "b", "a", "c", "a", "b"):
         load(name)
     assert loads == ["a", "b", "c", "b"]
+
+
+def test_a_matrix_larger_than_the_bound_is_kept_alone(vectors) -> None:
+    cache = MatrixCache(9, 1)
+    first = cache.get(Path("a"), 1, lambda: matrix_of(vectors), never)
+    assert cache.get(Path("a"), 1, lambda: matrix_of(vectors), never) is first
+
+
+@pytest.mark.parametrize("gone", [0, 2])
+def test_an_updated_matrix_has_new_vectors_for_changed_rows_and_none_for_gone_ones(gone: int, vectors) -> None:
+    rows = sorted(vectors)
+    changed = {rows[3]: vectors[rows[4]], rows[-1] + 7: vectors[rows[5]]}
+    expected = {row: vector for row, vector in {**vectors, **changed}.items() if row not in rows[:gone]}
+    made = matrix_of(vectors).updated(Matrix.of_vectors(changed), len(expected), lambda: array("q", sorted(expected)))
+    assert made is not None
+    assert made.rows.tolist() == sorted(expected)
+    assert made.values.tobytes() == b"".join(expected[row] for row in sorted(expected))
+
+
+def test_a_matrix_that_misses_a_row_is_not_brought_up_to_date(vectors) -> None:
+    rows = array("q", [*sorted(vectors)[1:], 10**6])
+    assert matrix_of(vectors).updated(Matrix.of_vectors({}), len(rows) + 1, lambda: rows) is None

@@ -1,5 +1,6 @@
 import shutil
 import threading
+from array import array
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -131,15 +132,16 @@ def test_a_stopped_sync_goes_on_at_the_next(world, crowd, pack) -> None:
     assert index.nearest(question, 10) == expected
 
 
-def test_a_sync_that_was_cut_off_is_answered_exactly_and_then_built_anew(world, crowd, pack) -> None:
+@pytest.mark.parametrize("what", ["writing", "reading"])
+def test_an_index_that_a_process_died_in_is_answered_exactly_and_then_built_anew(what, world, crowd, pack) -> None:
     world.fill(crowd(100))
     index = world.large
     index.sync()
-    (world.folder / "vector_db.writing").touch()
+    (world.folder / f"vector_db.{what}").touch()
     question = pack([1.0] * 16)
     assert index.nearest(question, 10) == world.exact.nearest(question, 10)
     assert index.sync() == 100
-    assert not (world.folder / "vector_db.writing").exists()
+    assert not (world.folder / f"vector_db.{what}").exists()
     assert index.nearest(question, 10) == world.exact.nearest(question, 10)
 
 
@@ -230,6 +232,43 @@ def test_a_change_is_seen_at_the_next_question(world, crowd, pack) -> None:
     assert index.nearest(question, 1) == [(rows["n4"], 0.0)]
     world.fill({name: numbers for name, numbers in vectors.items() if name != "n4"})
     assert index.nearest(question, 1)[0][0] != rows["n4"]
+
+
+def test_after_any_change_the_answer_is_that_of_an_index_that_was_never_open(world, crowd, pack) -> None:
+    vectors = crowd(200)
+    world.fill(vectors)
+    question = pack([1.0] * 16)
+    for step in range(12):
+        changed = {f"n{step}": [1.0] * 16, f"new{step}": [0.9] * 8 + [1.0] * 8, f"none{step}": None}
+        vectors = {**vectors, **changed}
+        del vectors[f"n{step + 50}"]
+        world.fill(vectors)
+        fresh = DenseIndexes().of(world.folder, world.store)
+        assert world.exact.nearest(question, 250) == fresh.nearest(question, 250)
+    world.store.clear()
+    world.fill({"only": [1.0, 0.0]})
+    assert [distance for _, distance in world.exact.nearest(pack([1, 0]), 5)] == [0.0]
+    world.fill({})
+    assert world.exact.nearest(pack([1, 0]), 5) == []
+
+
+def test_a_small_change_does_not_read_all_vectors_again(world, crowd, pack) -> None:
+    read: list[int] = []
+
+    class Counting(IndexStore):
+        def all_vectors(self) -> "tuple[array[int], bytearray]":
+            read.append(1)
+            return super().all_vectors()
+
+    vectors = crowd(200)
+    world.fill(vectors)
+    indexes = DenseIndexes()
+    with Counting.open(world.folder) as counting:
+        for _ in range(3):
+            vectors = {**vectors, f"new{len(vectors)}": [1.0] * 16}
+            world.fill(vectors)
+            assert indexes.of(world.folder, counting).nearest(pack([1.0] * 16), 1)[0][1] == 0.0
+    assert read == [1]
 
 
 @pytest.mark.parametrize("exact_limit", [0, 100])

@@ -36,7 +36,7 @@ def run(invocation: Invocation) -> int:
 def _entities(invocation: Invocation, root: Path) -> Iterator[CodeEntity]:
     from braindex.services.entities import list_entities  # noqa: PLC0415 - brings the parser
 
-    return list_entities(root, invocation.settings.options(root))
+    return list_entities(root, invocation.settings.options(root), invocation.settings.brain_dir)
 
 
 COMMAND: Final = Command(
