@@ -5,10 +5,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from tests.fakes.asked import PROXIES, Waits
+from tests.fakes.deepseek import FakeDeepSeek
+from tests.fakes.ollama import FakeOllama
 
 from braindex.bootstrap import App, build_app
-from braindex.config import load_settings
+from braindex.config import SETTINGS, load_settings
 from braindex.domain.results import Answer, Question, Workspace
+from braindex.transport.failures import RetryRule
 
 
 def pytest_configure() -> None:
@@ -26,8 +30,31 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("USERPROFILE", str(home))
-    for name in ("BRAIN_DIR", "BRAIN_WORKSPACE", "CLAUDE_PROJECT_DIR", "QUERY_DISTANCE_THRESHOLD"):
+    foreign = ("CLAUDE_PROJECT_DIR", "OLLAMA_API_KEY", "OPENAI_API_KEY", "OPENAI_CUSTOM_HEADERS")
+    for name in (*PROXIES, *foreign, *(row.name for row in SETTINGS)):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def waits() -> Waits:
+    return Waits()
+
+
+@pytest.fixture
+def retry(waits: Waits) -> RetryRule:
+    return RetryRule(sleep=waits, chance=lambda: 1.0)
+
+
+@pytest.fixture
+def fake_deepseek() -> Iterator[FakeDeepSeek]:
+    with FakeDeepSeek() as stand_in:
+        yield stand_in
+
+
+@pytest.fixture
+def fake_ollama() -> Iterator[FakeOllama]:
+    with FakeOllama() as stand_in:
+        yield stand_in
 
 
 @pytest.fixture

@@ -7,10 +7,24 @@ from pathlib import Path
 from typing import Any
 
 from braindex.config import Settings
+from braindex.domain.engines import Engine
 from braindex.domain.ports import DenseIndex, Embedder, Passage, Vector, VectorSource
+from braindex.domain.usage import EngineName
+from braindex.llm.deepseek import DeepSeek
+from braindex.llm.ollama import Ollama
+from braindex.llm.prices import load_prices
 from braindex.services.ask import Asking
+from braindex.services.brief import BriefParts, Briefs
+from braindex.services.brief_writing import BriefWriter
+from braindex.services.freshness import Freshness
+from braindex.services.retrieve import Arms
 from braindex.services.scan import ScanParts, Scans
+from braindex.services.status import Status
+from braindex.services.usage import UsageService
+from braindex.services.warmup import WarmUps
 from braindex.services.workspaces import Workspaces
+from braindex.services.writing import Writer
+from braindex.transport.loopback import confine_to_loopback
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +35,15 @@ class App:
     workspaces: Workspaces
     scans: Scans
     asking: Asking
+    briefs: Briefs
+    usage: UsageService
+    warm_ups: WarmUps
+    status: Status
+
+    def finish(self, seconds: float) -> None:
+        """Waits, within bounds, for what a command began in the background and its end would cut off."""
+        self.briefs.wait(seconds)
+        self.warm_ups.wait(seconds)
 
     def close(self) -> None:
         """Stops background scans; safe to call twice."""
@@ -87,15 +110,53 @@ class _Dense:
                 self._indexes.forget(folder)
 
 
+class _Engines:
+    """The engines that the settings configure, one object each: what they learn of their provider is kept."""
+
+    def __init__(self, settings: Settings) -> None:
+        local = settings.memory_mode == "local"
+        self._made: dict[EngineName, Engine] = {}
+        if settings.deepseek_api_key:
+            models: tuple[tuple[EngineName, str], ...] = (
+                ("deepseek-flash", settings.deepseek_flash_model),
+                ("deepseek-pro", settings.deepseek_pro_model),
+            )
+            for name, model in models:
+                self._made[name] = DeepSeek(
+                    name, model, settings.deepseek_api_key, settings.deepseek_base_url, local_only=local
+                )
+        if settings.ollama_model:
+            self._made["ollama"] = Ollama(settings.ollama_model, settings.ollama_host, local_only=local)
+
+    def get(self, name: EngineName) -> Engine | None:
+        return self._made.get(name)
+
+
 def build_app(settings: Settings) -> App:
-    """The use cases over the data folder that the settings name."""
-    embedder = _Model()
-    dense = _Dense()
+    """The use cases over the data folder that the settings name.
+
+    With MEMORY_MODE=local the process is confined to this machine for good. Raises what a prices file is refused for.
+    """
+    if settings.memory_mode == "local":
+        confine_to_loopback()
+    embedder, dense, engines = _Model(), _Dense(), _Engines(settings)
+    arms = Arms(embedder, dense)
     workspaces = Workspaces(settings.brain_dir, dense.forget)
-    scans = Scans(workspaces, ScanParts(embedder, dense, settings.options))
+    prices = load_prices(Path(settings.prices_file).expanduser() if settings.prices_file else None)
+    usage = UsageService(settings.brain_dir, prices, tracking=settings.token_tracking)
+    warm_ups = WarmUps(usage, enabled=settings.brief_warmup)
+    parts = BriefParts(engines, BriefWriter(arms, usage), warm_ups, settings.rules, settings.options)
+    briefs = Briefs(workspaces, parts)
+    scans = Scans(workspaces, ScanParts(embedder, dense, settings.options, briefs.after_scan))
+    freshness = Freshness(workspaces, scans, settings.options)
+    writer = Writer(engines, briefs, usage, warm_ups, settings.rules, max_daily_cost=settings.max_daily_cost)
     return App(
         settings=settings,
         workspaces=workspaces,
         scans=scans,
-        asking=Asking(workspaces, scans, embedder, dense, settings.options),
+        asking=Asking(workspaces, freshness, arms, writer, settings.options),
+        briefs=briefs,
+        usage=usage,
+        warm_ups=warm_ups,
+        status=Status(scans, briefs),
     )

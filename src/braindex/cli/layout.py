@@ -8,7 +8,16 @@ from braindex.domain.citations import citation
 from braindex.domain.display import safe, safe_line, safe_path
 from braindex.domain.entities import CodeEntity
 from braindex.domain.identity import short_id
-from braindex.domain.results import Answer, ScanProgress, ScanStatus, ScanSummary, Skipped, Source, Workspace
+from braindex.domain.results import (
+    Answer,
+    BriefState,
+    ScanProgress,
+    ScanStatus,
+    ScanSummary,
+    Skipped,
+    Source,
+    Workspace,
+)
 from braindex.domain.results import WorkspaceInfo as Known
 
 SKIPPED_SHOWN: Final = 10
@@ -53,13 +62,23 @@ def status_lines(status: ScanStatus) -> list[str]:
         ("entities", f"{status.entities:,}"),
         ("languages", _tally(status.languages)),
         ("kinds", _tally(status.kinds)),
-        ("brief", "none"),
+        ("brief", brief_text(status.brief)),
         ("last scan", status.last_scan or ""),
         ("last error", safe_line(status.last_error or "")),
         ("part of", safe_path(status.known_parent.path) if status.known_parent else ""),
     ]
     width = max(len(name) for name, _ in rows)
     return [f"{name:<{width}}  {value}" for name, value in rows if value] + _skipped_lines(status.skipped)
+
+
+def brief_text(brief: BriefState | None) -> str:
+    """How a brief stands, on one line."""
+    if brief is None:
+        return "none"
+    said = [f"{brief.origin}, {brief.tokens:,} tokens, locked {brief.locked}"]
+    said += ["edited by hand since"] * brief.edited + [brief.moved] * bool(brief.moved)
+    said += [f"an engine could not replace it: {safe_line(brief.failure)}"] * bool(brief.failure)
+    return "; ".join(said)
 
 
 def entity_line(entity: CodeEntity) -> str:

@@ -61,7 +61,7 @@ _FUNCTION_SENTENCE: Final = re.compile(
     r"|wrapper)\b.*\b(that|to|for|which|of)\b"
     r"|^(this|the)\s+(\w+\s+)?(function|method|helper|decorator|command)\b"
     r"|^given\s+(an?|the|two|some|any)\b|^(true|false|whether|none)\s+(if|when)\b"
-    r"|^(like|same as)\s+\S+.*\b(but|except|with)\b",
+    r"|^(like|same as)\s+\S.*\b(but|except|with)\b",
     re.IGNORECASE,
 )
 # "Unwind the …", "Interpolate an …": a first word before an article is a verb, unless it is one of these.
@@ -76,21 +76,24 @@ _NO_VERB: Final = frozenset(
     "while where what which who whose how why that this these those is are was were be not no all both only also than "
     "then so such via per like unlike represents base inside outside within against".split()
 )
+# These three see text whose white space is folded: one space between words, none around them.
 _DEFINED: Final = re.compile(
-    r"^\s*where(?:'s|\s+is|\s+are|\s+was)?\s+(?:the\s+)?(?P<rest>.+?)\s+"
-    r"(?:is\s+|are\s+)?(?:defined|declared|implemented|located|defined\s+at|written|found)\s*\??\s*$",
+    r"^where(?:'s| is| are| was)? (?:the )?(?P<rest>.+?) "
+    r"(?:is |are )?(?:defined|declared|implemented|located|defined at|written|found) ?\??$",
     re.IGNORECASE,
 )
-_WHERE_IS: Final = re.compile(r"^\s*where(?:'s|\s+is|\s+are)\s+(?:the\s+)?(?P<rest>.+?)\s*\??\s*$", re.IGNORECASE)
+_WHERE_IS: Final = re.compile(r"^where(?:'s| is| are) (?:the )?(?P<rest>.+?) ?\??$", re.IGNORECASE)
 _DEFINITION_OF: Final = re.compile(
-    r"^\s*(?:find\s+|show(?:\s+me)?\s+|go\s+to\s+|locate\s+)?(?:the\s+)?(?:definition|declaration|implementation|source)"
-    r"\s+(?:of|for)\s+(?:the\s+)?(?P<rest>.+?)\s*\??\s*$",
+    r"^(?:find |show(?: me)? |go to |locate )?(?:the )?(?:definition|declaration|implementation|source)"
+    r" (?:of|for) (?:the )?(?P<rest>.+?) ?\??$",
     re.IGNORECASE,
 )
 _QUOTES: Final = "`'\"“”‘’"
-# Signs that make a word an identifier rather than English: camelCase, snake_case, dots, digits inside, sigils.
+# Signs that make a word an identifier rather than English: camelCase, snake_case, dots, digits inside, sigils. Each
+# looks for the first of its signs and gives nothing back: a pasted word may have thousands of letters.
 _CODE_LIKE: Final = re.compile(
-    r"^(?=.*[A-Za-z])(?:[a-z]+[A-Z]\w*|[A-Z]\w*[a-z]\w*[A-Z]\w*|\w*_\w+|\w+(?:\.\w+)+|\w+\(\)|[A-Z]{2,}\w*\d\w*)$"
+    r"^(?=.*[A-Za-z])(?:[a-z]++[A-Z]\w*+|[A-Z][^\Wa-z]*+[a-z][^\WA-Z]*+[A-Z]\w*+|[^\W_]*+_\w++|\w++(?:\.\w++)++|\w++\(\)"
+    r"|[A-Z]{2}[^\W\d]*+\d\w*+)$"
 )
 
 

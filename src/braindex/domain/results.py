@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from braindex.domain.usage import EngineName
+
 State = Literal["never", "running", "complete", "interrupted", "failed"]
 
 
@@ -70,6 +72,42 @@ class ScanProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class BriefState:
+    """How a brief stands. `engine` wrote it, `none` where it was made from the index alone; `given` says that a person
+    or an agent did.
+
+    `locked` is a UTC time in ISO 8601. `edited`: changed by hand on disk since. `moved` says in one line how far the
+    code has moved since, else ""; `failure` why an engine could not replace it, else "".
+    """
+
+    engine: EngineName
+    given: bool
+    locked: str
+    tokens: int
+    edited: bool
+    moved: str
+    failure: str = ""
+
+    @property
+    def origin(self) -> str:
+        """Who made it, in words."""
+        if self.given:
+            return "given by hand"
+        return "made from the index" if self.engine == "none" else f"written by {self.engine}"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "engine": self.engine,
+            "given": self.given,
+            "locked": self.locked,
+            "tokens": self.tokens,
+            "edited": self.edited,
+            "moved": self.moved or None,
+            "failure": self.failure or None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class ScanStatus:
     """What a workspace holds and what is happening to it."""
 
@@ -83,6 +121,7 @@ class ScanStatus:
     last_scan: str | None = None
     last_error: str | None = None
     known_parent: Workspace | None = None
+    brief: BriefState | None = None
     languages: dict[str, int] = field(default_factory=dict)
     kinds: dict[str, int] = field(default_factory=dict)
 
@@ -96,7 +135,7 @@ class ScanStatus:
             "files": self.files,
             "entities": self.entities,
             "complete": self.complete,
-            "brief": None,
+            "brief": self.brief.as_json() if self.brief else None,
             "phase": progress.phase if progress else None,
             "files_done": progress.files_done if progress else None,
             "files_total": progress.files_total if progress else None,
@@ -146,13 +185,18 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question and how it is narrowed. `path` is a prefix or a glob below the root."""
+    """A question and how it is narrowed. `path` is a prefix or a glob below the root.
+
+    `use_cloud` is the caller's wish, None without one; `write` is false where only sources are wanted.
+    """
 
     text: str
     limit: int = 8
     path: str | None = None
     kind: str | None = None
     language: str | None = None
+    use_cloud: bool | None = None
+    write: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,19 +204,21 @@ class Answer:
     """The sources of a question, best first, and the written answer where an engine wrote one.
 
     `reason` says in one line who answered and why, or why nothing was found. `coverage` says in one line how much of
-    the workspace could be searched when that is not all of it, else "".
+    the workspace could be searched when that is not all of it, else "". `removed` counts citations that no source held:
+    they are no longer in the answer.
     """
 
     workspace: Workspace
     query: str
-    engine: str
+    engine: EngineName
     reason: str
     answer: str | None
     sources: tuple[Source, ...]
     coverage: str = ""
+    removed: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        found = {
+        found: dict[str, Any] = {
             "workspace_id": self.workspace.id,
             "workspace": self.workspace.name,
             "query": self.query,
@@ -181,7 +227,11 @@ class Answer:
             "answer": self.answer,
             "sources": [one.as_json() for one in self.sources],
         }
-        return {**found, "coverage": self.coverage} if self.coverage else found
+        if self.coverage:
+            found["coverage"] = self.coverage
+        if self.removed:
+            found["removed_citations"] = self.removed
+        return found
 
 
 @dataclass(frozen=True, slots=True)

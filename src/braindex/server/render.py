@@ -7,8 +7,19 @@ from typing import Final
 from braindex.domain.citations import citation
 from braindex.domain.display import safe_line, safe_path
 from braindex.domain.identity import short_id
-from braindex.domain.results import Answer, ScanProgress, ScanStatus, ScanSummary, Skipped, Source, Workspace
+from braindex.domain.results import (
+    Answer,
+    BriefState,
+    ScanProgress,
+    ScanStatus,
+    ScanSummary,
+    Skipped,
+    Source,
+    Workspace,
+)
 from braindex.domain.results import WorkspaceInfo as Known
+from braindex.domain.routing import NO_ENGINE
+from braindex.services.brief import BriefView
 
 # Skipped files and folders that an answer lists, in text and structure alike; the count beside them is exact.
 SKIPPED_IN_SUMMARY: Final = 10
@@ -41,10 +52,11 @@ def scan_text(workspace: Workspace, summary: ScanSummary) -> str:
     return "\n".join(lines)
 
 
-def running_text(workspace: Workspace, progress: ScanProgress) -> str:
+def running_text(workspace: Workspace, progress: ScanProgress, *, refreshes: bool = False) -> str:
+    then = " The brief is made anew when it has ended." if refreshes else ""
     return (
         f"The scan is still running: {progress_text(progress)}. It goes on by itself: do not start it again. "
-        "scan_status says how far it is, and query_memory already answers from what is ready.\n"
+        f"scan_status says how far it is, and query_memory already answers from what is ready.{then}\n"
         f"{workspace_line(workspace)}"
     )
 
@@ -56,9 +68,13 @@ def progress_text(progress: ScanProgress) -> str:
     return f"{progress.phase}, {done}, {progress.entities} entities"
 
 
-def status_text(status: ScanStatus) -> str:
+def status_text(status: ScanStatus, refresh: str = "") -> str:
+    """`refresh` says how a brief that was to be made anew stands, "" where none was."""
     lines = [workspace_line(status.workspace), f"State: {_state(status)}"]
-    lines.append(f"Indexed: {status.files} files, {status.entities} entities; brief: none")
+    lines.append(f"Indexed: {status.files} files, {status.entities} entities")
+    lines.append(f"Brief: {brief_line(status.brief) if status.brief else 'none'}")
+    if refresh:
+        lines.append(f"Last asked for: {safe_line(refresh)}")
     if status.last_scan:
         lines.append(f"Last scan: {status.last_scan}")
     if status.last_error:
@@ -66,6 +82,22 @@ def status_text(status: ScanStatus) -> str:
     if status.known_parent:
         lines.append(f"Part of the known workspace {safe_path(status.known_parent.path)}")
     return "\n".join([*lines, *_skipped_lines(status.skipped, SKIPPED_IN_STATUS)])
+
+
+def brief_line(brief: BriefState) -> str:
+    """How a brief stands, on one line."""
+    said = [f"{brief.origin}, {brief.tokens:,} tokens, locked {safe_line(brief.locked) or 'at an unknown time'}"]
+    said += ["edited by hand since"] * brief.edited + [safe_line(brief.moved)] * bool(brief.moved)
+    said += [f"an engine could not replace it: {safe_line(brief.failure)}"] * bool(brief.failure)
+    return "; ".join(said)
+
+
+def brief_text(workspace: Workspace, view: BriefView) -> str:
+    return f"{view.text.strip()}\n\nBrief: {brief_line(view.state)}\n{workspace_line(workspace)}"
+
+
+def updated_text(workspace: Workspace, view: BriefView) -> str:
+    return f"The brief was replaced: {brief_line(view.state)}. get_brief shows it.\n{workspace_line(workspace)}"
 
 
 def workspaces_text(known: Iterable[Known]) -> str:
@@ -116,9 +148,13 @@ def _excerpt(source: Source, heading: str) -> str:
 
 
 def _footer(answer: Answer) -> str:
+    """Who answered and why, where there is something to say of it: an engine that failed is never passed over."""
     parts = [workspace_line(answer.workspace)]
+    reason = safe_line(answer.reason)
     if answer.engine != "none":
-        parts.append(f"Engine: {answer.engine}")
+        parts.append(f"Engine: {answer.engine} ({reason})")
+    elif answer.reason != NO_ENGINE:
+        parts.append(f"No written answer: {reason}")
     if answer.coverage:
         parts.append(answer.coverage)
     return "\n".join(parts)

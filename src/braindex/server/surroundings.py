@@ -8,11 +8,12 @@ from typing import Any, Final
 from mcp.server.mcpserver import Context, ListRoots
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
-from mcp_types import ListRootsRequest, ListRootsResult
+from mcp_types import InputRequiredResult, ListRootsRequest, ListRootsResult
 from pydantic import ValidationError
 
 from braindex.bootstrap import App
 from braindex.domain.results import Workspace
+from braindex.server.refreshing import Refreshes
 from braindex.server.threads import in_thread
 from braindex.services.resolution import Surroundings, needs_roots, path_of_uri, resolve_for_tool
 
@@ -20,6 +21,7 @@ LOG: Final = logging.getLogger(__name__)
 
 # A client that declared roots but does not answer must not hold up the call for good.
 ROOTS_TIMEOUT_SECONDS: Final = 5.0
+_ROOTS: Final = "roots"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,14 @@ class ToolContext:
 
     app: App
     around: Surroundings
+    refreshes: Refreshes
+
+    @property
+    def reaches_out(self) -> bool:
+        """Whether a call may talk to a service beyond this machine: what a tool's annotation says of an open world."""
+        settings = self.app.settings
+        elsewhere = bool(settings.ollama_model) and not settings.ollama_stays_here
+        return settings.memory_mode != "local" and (bool(settings.deepseek_api_key) or elsewhere)
 
     def workspace(self, argument: str | None, roots: ListRootsResult | None) -> Workspace:
         """The workspace a call means. Blocks.
@@ -53,6 +63,20 @@ class ToolContext:
         if not await in_thread(lambda: needs_roots(workspace, self.around, workspaces)):
             return None
         return await _asked(ctx) if ctx.session.can_send_request else ListRoots()
+
+    async def prompt_roots(
+        self, ctx: Context[Any, Any], workspace: str | None
+    ) -> ListRootsResult | InputRequiredResult | None:
+        """The client's roots for a prompt, which the library resolves for tools alone. An `InputRequiredResult` is
+        the prompt's own result: the client fetches the prompt again, with its answer.
+        """
+        asked = await self.client_roots(ctx, workspace)
+        if not isinstance(asked, ListRoots):
+            return asked
+        if ctx.input_responses is None:
+            return InputRequiredResult(input_requests={_ROOTS: ListRootsRequest()})
+        answer = ctx.input_responses.get(_ROOTS)
+        return answer if isinstance(answer, ListRootsResult) else None
 
 
 async def _asked(ctx: Context[Any, Any]) -> ListRootsResult | None:

@@ -2,26 +2,29 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from braindex.domain.citations import citation
+from braindex.domain.display import echoed
 from braindex.domain.entities import CALLABLE_KINDS, KINDS, LANGUAGE_NAMES
 from braindex.domain.errors import UsageError
 from braindex.domain.excerpts import excerpt, shares
 from braindex.domain.options import WorkspaceOptions
-from braindex.domain.ports import Embedder
+from braindex.domain.prompt import Quoted
 from braindex.domain.question import Analysis
 from braindex.domain.ranking import Candidate
 from braindex.domain.rerank import lexical_rerank
 from braindex.domain.results import Answer, Question, Source, Workspace
+from braindex.domain.tokens import count_tokens
 from braindex.domain.units import EntityFilter, StoredEntity
 from braindex.registry.index import IndexStore
 from braindex.services.freshness import Freshness
-from braindex.services.retrieve import Retrieved, Retriever
+from braindex.services.retrieve import Arms, Retrieved
 from braindex.services.roots import checked_root
-from braindex.services.scan import OpenDense, Scans
 from braindex.services.workspaces import Workspaces
+from braindex.services.writing import Asked, Writer, Written
 
 if TYPE_CHECKING:
     from braindex.services.verify import Verified, Verifier
@@ -30,8 +33,10 @@ LARGEST_LIMIT: Final = 50
 EXCERPT_TOKENS: Final = 220  # for all excerpts of an answer of eight sources; more sources get as much each
 LONGEST_CITED: Final = 50  # lines of a class or section; a longer one is cited by its header
 _DEFAULT_LIMIT: Final = 8
+ENGINE_TOKENS: Final = 3000  # for all that an engine is shown of an answer's sources
 _SIGNATURE: Final = 200  # characters of a signature in an answer; the whole one is in the index
-_NO_ENGINE: Final = "no engine is configured: sources only"
+_NOT_WANTED: Final = "sources only, as asked"
+_NOT_SAVED: Final = Written("none", "")
 
 
 class EmptyQuestion(UsageError):
@@ -46,59 +51,83 @@ class LimitOutOfRange(UsageError):
 
 class PathOutside(UsageError):
     def __init__(self, path: str, root: Path) -> None:
-        super().__init__(f"{path} is not in the workspace {root}; give a path or a glob below its root")
+        super().__init__(f"{echoed(path)} is not in the workspace {root}; give a path or a glob below its root")
 
 
 class UnknownFilter(UsageError):
     def __init__(self, what: str, value: str, known: Sequence[str]) -> None:
-        super().__init__(f"{value!r} is no {what}; known are {', '.join(sorted(known))}")
+        super().__init__(f"{echoed(value)!r} is no {what}; known are {', '.join(sorted(known))}")
+
+
+OptionsOf = Callable[[Path], WorkspaceOptions]
 
 
 class Asking:
     """Questions about any known workspace."""
 
     def __init__(
-        self,
-        workspaces: Workspaces,
-        scans: Scans,
-        embedder: Embedder,
-        open_dense: OpenDense,
-        options: Callable[[Path], WorkspaceOptions],
+        self, workspaces: Workspaces, freshness: Freshness, arms: Arms, writer: Writer, options: OptionsOf
     ) -> None:
         self._workspaces = workspaces
-        self._freshness = Freshness(workspaces, scans, options)
-        self._embedder = embedder
-        self._open_dense = open_dense
+        self._freshness = freshness
+        self._arms = arms
+        self._writer = writer
         self._options = options
 
-    def ask(self, workspace: Workspace, question: Question) -> Answer:
-        """The ranked sources. A workspace that was never scanned is scanned by its first question, which waits a
-        few seconds and then answers with what is ready.
+    def ask(self, workspace: Workspace, question: Question, cancelled: Callable[[], bool] = lambda: False) -> Answer:
+        """The ranked sources, and the answer where an engine writes one. A workspace that was never scanned is scanned
+        by its first question, which waits a few seconds and then answers with what is ready.
 
-        Raises EmptyQuestion, LimitOutOfRange, UnknownFilter, and what opening the workspace raises.
+        Raises EmptyQuestion, LimitOutOfRange, UnknownFilter, CloudRefused, and what opening the workspace raises. An
+        engine that fails costs the answer and never the sources.
         """
-        from braindex.services.verify import Verifier  # noqa: PLC0415 - a server's start needs no parser
-
         root = checked_root(workspace.path)
         question = checked_question(question, root)
+        self._writer.check(root, question.use_cloud)
         options = self._options(root)
-        with self._workspaces.open_index(workspace) as store:
+        found, coverage = self._found(workspace, root, question, options)
+        if options.lexical_rerank:
+            sources = lexical_rerank(question.text, [one.source for one in found], options.lexical_rerank_weight)
+            by_id = {one.source.id: one for one in found}
+            found = [replace(by_id[source.id], source=source) for source in sources]
+        sources = [one.source for one in found]
+        written = _NOT_SAVED
+        if found and question.write:
+            written = self._writer.write(
+                Asked(workspace, root, question.text, question.use_cloud, sources, lambda: _quoted(found), cancelled)
+            )
+        self._writer.record(workspace, written, _tokens_saved(found, written))
+        return Answer(
+            workspace=workspace,
+            query=question.text,
+            engine=written.engine,
+            reason=_reason(sources, question, options.distance_threshold, written),
+            answer=written.text,
+            sources=tuple(sources),
+            coverage=coverage,
+            removed=written.removed,
+        )
+
+    def _found(
+        self, workspace: Workspace, root: Path, question: Question, options: WorkspaceOptions
+    ) -> "tuple[list[_Found], str]":
+        """The sources, best first, each as it stands on disk now, and what the index does not cover."""
+        from braindex.services.verify import Verifier  # noqa: PLC0415 - a server's start needs no parser
+
+        def look(store: IndexStore) -> tuple[list[_Found], str]:
             coverage = self._freshness.take_in(workspace, root, store)
-            dense = self._open_dense(self._workspaces.folder(workspace), store)
-            retrieved = Retriever(store, dense, self._embedder).retrieve(
+            retrieved = self._arms.retriever(self._workspaces.folder(workspace), store).retrieve(
                 question.text,
                 EntityFilter(question.path, question.kind, question.language),
                 options.distance_threshold,
             )
-            sources = self._sources(store, retrieved, Verifier(root, options), question)
-        if options.lexical_rerank:
-            sources = lexical_rerank(question.text, sources, options.lexical_rerank_weight)
-        reason = _reason(sources, question, options.distance_threshold)
-        return Answer(workspace, question.text, "none", reason, None, tuple(sources), coverage)
+            return self._sources(store, retrieved, Verifier(root, options), question), coverage
+
+        return self._workspaces.with_index(workspace, look)
 
     def _sources(
         self, store: IndexStore, retrieved: Retrieved, verifier: "Verifier", question: Question
-    ) -> list[Source]:
+    ) -> "list[_Found]":
         checked: list[tuple[Candidate, Verified]] = []
         for chunk_start in range(0, len(retrieved.candidates), question.limit):
             chunk = retrieved.candidates[chunk_start : chunk_start + question.limit]
@@ -112,8 +141,51 @@ class Asking:
         checked = [(one, _by_header(store, seen)) for one, seen in checked[: question.limit]]
         budgets = shares(len(checked), EXCERPT_TOKENS * max(len(checked), _DEFAULT_LIMIT) // _DEFAULT_LIMIT)
         return [
-            _source(one, seen, retrieved.analysis, budget) for (one, seen), budget in zip(checked, budgets, strict=True)
+            _Found(_source(one, seen, retrieved.analysis, budget), seen, retrieved.analysis)
+            for (one, seen), budget in zip(checked, budgets, strict=True)
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A source, what its file holds now, and the question as it was understood."""
+
+    source: Source
+    seen: "Verified"
+    analysis: Analysis
+
+
+def _quoted(found: "Sequence[_Found]") -> list[Quoted]:
+    """The sources as an engine is shown them: more of each than an agent gets, within a budget of their own."""
+    budgets = shares(len(found), ENGINE_TOKENS)
+    return [_quote(one, budget) for one, budget in zip(found, budgets, strict=True)]
+
+
+def _quote(found: "_Found", budget: int) -> Quoted:
+    source, entity = found.source, found.seen.entity
+    lines = _below_signature(found.seen.lines[entity.line - 1 : entity.end_line], entity.signature)
+    return Quoted(
+        name=source.name,
+        kind=source.kind,
+        path=source.path,
+        line=source.line,
+        end_line=source.end_line,
+        signature=source.signature,
+        doc="",  # the lines hold it
+        text=excerpt(lines, found.analysis.terms, budget),
+    )
+
+
+def _tokens_saved(found: "Sequence[_Found]", written: Written) -> int:
+    """What reading each cited file whole would have cost the agent, beyond what the answer costs it."""
+    whole = {one.source.path: one.seen.lines for one in found}
+    reading = sum(count_tokens("\n".join(lines)) for lines in whole.values())
+    told = [citation(one.source.name, one.source.path, one.source.line, one.source.distance) for one in found]
+    if written.text is not None:
+        told.append(written.text)
+    else:
+        told += [f"{one.source.signature}\n{one.source.excerpt}" for one in found]
+    return max(0, reading - count_tokens("\n".join(told)))
 
 
 def checked_question(question: Question, root: Path) -> Question:
@@ -135,12 +207,13 @@ def checked_question(question: Question, root: Path) -> Question:
     return question
 
 
-def _reason(sources: Sequence[Source], question: Question, threshold: float) -> str:
+def _reason(sources: Sequence[Source], question: Question, threshold: float, written: Written) -> str:
     if not sources:
         return _nothing(question)
+    reason = written.reason if question.write else _NOT_WANTED
     if all(one.distance is None or one.distance > threshold for one in sources):
-        return f"weak matches only: they share words with the question and little else; {_NO_ENGINE}"
-    return _NO_ENGINE
+        return f"weak matches only: they share words with the question and little else; {reason}"
+    return reason
 
 
 def path_below(root: Path, path: str | None) -> str | None:

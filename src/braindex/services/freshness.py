@@ -89,8 +89,7 @@ class Freshness:
         from braindex.services.survey import known_files, survey  # noqa: PLC0415 - a server's start needs no walk
 
         options = self._options(root)
-        with self._workspaces.open_index(workspace) as store:
-            known = known_files(store, options)
+        known = self._workspaces.with_index(workspace, lambda store: known_files(store, options))
         return survey(root, known, options, self._workspaces.data_folder).is_behind
 
 

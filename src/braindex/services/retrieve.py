@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from pathlib import Path
+from typing import Final, Protocol
 
-from braindex.domain.ports import DenseIndex, Embedder, Vector
+from braindex.domain.ports import DenseIndex, Embedder, Vector, VectorSource
 from braindex.domain.question import Analysis, analyse, compound_terms, phrase_terms
 from braindex.domain.ranking import (
     WEIGHTS,
@@ -26,7 +27,8 @@ WRITTEN_MOST: Final = 60  # … and beyond which it says nothing
 NAMED_LIMIT: Final = 200  # entities of the very name asked for
 FEEDBACK_SOURCES: Final = 4
 FEEDBACK_WEIGHT: Final = 0.4
-COMMON_SHARE: Final = 10  # a word in over a tenth of the entities is no evidence
+COMMON_SHARE: Final = 10  # a word in over a tenth of the entities is no evidence …
+COMMON_LEAST: Final = 5  # … unless these are so few that a tenth of them says nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,24 @@ class Retrieved:
 
     analysis: Analysis
     candidates: tuple[Candidate, ...]
+
+
+class OpenDense(Protocol):
+    """Opens the dense arm that lies in a workspace's folder, over the vectors that its index holds."""
+
+    def __call__(self, folder: Path, source: VectorSource) -> DenseIndex: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Arms:
+    """What both arms of any workspace need, chosen by `bootstrap`."""
+
+    embedder: Embedder
+    open_dense: OpenDense
+
+    def retriever(self, folder: Path, store: IndexStore) -> "Retriever":
+        """The arms of the workspace whose data is in `folder`, over its open index."""
+        return Retriever(store, self.open_dense(folder, store), self.embedder)
 
 
 class Retriever:
@@ -99,8 +119,8 @@ class Retriever:
         """The words of the question that are evidence by themselves: neither stop words nor in over a tenth of the
         entities.
         """
-        most = max(total, COMMON_SHARE)
-        return [term for term in analysis.terms if counts.get(term, 0) * COMMON_SHARE <= most]
+        most = max(total // COMMON_SHARE, COMMON_LEAST)
+        return [term for term in analysis.terms if counts.get(term, 0) <= most]
 
     def _candidates(
         self, rows: Sequence[int], distances: Mapping[int, float], lexical: Mapping[int, float]

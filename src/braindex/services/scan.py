@@ -7,19 +7,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from filelock import FileLock, Timeout
 
 from braindex.domain.errors import BraindexError
 from braindex.domain.identity import short_id
 from braindex.domain.options import WorkspaceOptions
-from braindex.domain.ports import DenseIndex, Embedder, VectorSource
+from braindex.domain.ports import Embedder
 from braindex.domain.results import ScanProgress, ScanStatus, ScanSummary, State, Workspace
+from braindex.indexing.own_data import OwnFolders
+from braindex.registry.failures import StoreDamaged
 from braindex.registry.index import IndexStore
 from braindex.services.counts import Counts, Progress, ScanStopped
+from braindex.services.retrieve import OpenDense
 from braindex.services.roots import checked_root
-from braindex.services.workspaces import DROP_REQUEST, LOCK_FILE, Workspaces, is_being_scanned
+from braindex.services.workspaces import LOCK_FILE, Workspaces, drop_requested, is_being_scanned
 
 log = logging.getLogger(__name__)
 
@@ -29,12 +32,6 @@ STOP_WAIT: Final = 0.8  # seconds a stopping process gives its scans to finish t
 _IDLE: Final = ScanProgress("waiting", 0, 0, 0)
 
 
-class OpenDense(Protocol):
-    """Opens the dense arm that lies in a workspace's folder, over the vectors that its index holds."""
-
-    def __call__(self, folder: Path, source: VectorSource) -> DenseIndex: ...
-
-
 @dataclass(frozen=True, slots=True)
 class ScanParts:
     """What a scan is made of, chosen by `bootstrap`."""
@@ -42,6 +39,8 @@ class ScanParts:
     embedder: Embedder
     open_dense: OpenDense
     options: Callable[[Path], WorkspaceOptions]
+    after_scan: Callable[[Workspace, Path, IndexStore], None] = lambda *_: None
+    """What is made of a finished index while the writer's lock is held."""
 
 
 class ScanHandle:
@@ -105,20 +104,28 @@ class Scans:
         self._handles: dict[str, ScanHandle] = {}
         self._threads: list[threading.Thread] = []
         self._last: dict[str, float] = {}
+        self._listeners: list[Callable[[Workspace], None]] = []
         self._stopped = False
 
-    def run(self, workspace: Workspace, on_progress: Progress | None = None, *, sync: bool = True) -> ScanSummary:
+    def on_finished(self, listener: Callable[[Workspace], None]) -> None:
+        """Calls `listener` after each background scan that ended well, in the scan's thread."""
+        self._listeners.append(listener)
+
+    def run(
+        self, workspace: Workspace, on_progress: Progress | None = None, *, sync: bool = True, brief: bool = True
+    ) -> ScanSummary:
         """Scans in the calling thread. Raises BraindexError; an interrupt leaves what was stored so far.
 
-        With `sync=False` the vector index on disk is left for `sync`, so that a question need not wait for it.
+        With `sync=False` the vector index on disk is left for `sync`, so that a question need not wait for it. With
+        `brief=False` no brief is made.
         """
         handle = ScanHandle()
-        return self._scan(workspace, handle, on_progress or handle.report, sync=sync)
+        return self._scan(workspace, handle, on_progress or handle.report, sync=sync, brief=brief)
 
     def sync(self, workspace: Workspace) -> None:
         """Brings the vector index on disk up to date with the stored vectors, if anything waits for that."""
-        with self._workspaces.open_index(workspace) as store:
-            self._sync(self._workspaces.folder(workspace), store, Counts(), threading.Event())
+        folder = self._workspaces.folder(workspace)
+        self._workspaces.with_index(workspace, lambda store: self._sync(folder, store, Counts(), threading.Event()))
 
     def start(self, workspace: Workspace) -> ScanHandle:
         """Starts a scan in a daemon thread, or joins the one that runs in this process."""
@@ -156,27 +163,54 @@ class Scans:
     def _background(self, workspace: Workspace, handle: ScanHandle) -> None:
         try:
             handle.finish(self._scan(workspace, handle, handle.report), None)
+            for listener in self._listeners:
+                listener(workspace)
         except BraindexError as error:
             handle.finish(None, error)
         except BaseException as error:  # the thread's boundary: whoever waits gets the error
             log.exception("a background scan failed")
             handle.finish(None, error)
 
-    def _scan(self, workspace: Workspace, handle: ScanHandle, report: Progress, *, sync: bool = True) -> ScanSummary:
-        started = time.monotonic()
+    def _scan(
+        self, workspace: Workspace, handle: ScanHandle, report: Progress, *, sync: bool = True, brief: bool = True
+    ) -> ScanSummary:
         root = checked_root(workspace.path)
-        folder = self._workspaces.folder(workspace)
+        OwnFolders((self._workspaces.data_folder,)).refuse(str(root))
         self._workspaces.register(workspace)
-        with writer_lock(folder, report, handle.stop), self._workspaces.open_index(workspace) as store:
-            counts = self._ingest(root, folder, store, report, handle.stop)
-            self._last[workspace.id] = time.monotonic()
-            handle.indexed()
-            if sync:
-                report(ScanProgress("storing", counts.seen, counts.seen, store.entity_count()))
-                self._sync(folder, store, counts, handle.stop)
-            summary = _summary(workspace, store, counts, time.monotonic() - started, self._moved(workspace, counts))
-            self._workspaces.record_scan(workspace, summary, _now())
+        with writer_lock(self._workspaces.folder(workspace), report, handle.stop):
+            self._workspaces.check_registered(workspace)
+            summary = self._workspaces.with_index(
+                workspace,
+                lambda store: self._fill(workspace, root, store, handle, report, sync=sync, brief=brief),
+                writing=True,
+            )
         report(ScanProgress("finished", summary.files, summary.files, summary.entities))
+        return summary
+
+    def _fill(
+        self,
+        workspace: Workspace,
+        root: Path,
+        store: IndexStore,
+        handle: ScanHandle,
+        report: Progress,
+        *,
+        sync: bool,
+        brief: bool,
+    ) -> ScanSummary:
+        """The scan itself, under the writer lock; called again when the index turned out to be damaged."""
+        started = time.monotonic()
+        folder = self._workspaces.folder(workspace)
+        counts = self._ingest(root, folder, store, report, handle.stop)
+        self._last[workspace.id] = time.monotonic()
+        handle.indexed()
+        if brief:
+            self._after(workspace, root, store, counts)
+        if sync:
+            report(ScanProgress("storing", counts.seen, counts.seen, store.entity_count()))
+            self._sync(folder, store, counts, handle.stop)
+        summary = _summary(workspace, store, counts, time.monotonic() - started, self._moved(workspace, counts))
+        self._workspaces.record_scan(workspace, summary, _now())
         return summary
 
     def _ingest(self, root: Path, folder: Path, store: IndexStore, report: Progress, stop: threading.Event) -> Counts:
@@ -186,12 +220,12 @@ class Scans:
         ingest = Ingest(
             root, store, self._parts.embedder, self._parts.options(root),
             own_folder=self._workspaces.data_folder, report=report,
-            should_stop=lambda: stop.is_set() or (folder / DROP_REQUEST).exists(),
+            should_stop=lambda: stop.is_set() or drop_requested(folder),
         )  # fmt: skip
         store.scan_started(_now())
         try:
             counts = ingest.run()
-        except ScanStopped:
+        except (ScanStopped, StoreDamaged):
             raise
         except BraindexError as error:
             store.scan_failed(str(error))
@@ -199,10 +233,24 @@ class Scans:
         store.scan_finished(_now())
         return counts
 
+    def _after(self, workspace: Workspace, root: Path, store: IndexStore, counts: Counts) -> None:
+        """The brief of a first scan; one that cannot be made costs the brief and not the scan."""
+        try:
+            self._parts.after_scan(workspace, root, store)
+        except StoreDamaged:
+            raise
+        except BraindexError as error:
+            counts.notes.append(f"the brief could not be made: {error}")
+        except Exception:  # a fault in reading one project's manifests or prose; the index is whole
+            log.exception("the brief could not be made")
+            counts.notes.append("the brief could not be made; the log has the details")
+
     def _sync(self, folder: Path, store: IndexStore, counts: Counts, stop: threading.Event) -> None:
         """The vector index takes in what changed; when it cannot, questions are answered from the index alone."""
         try:
             self._parts.open_dense(folder, store).sync(wait_seconds=SYNC_WAIT, stop=stop.is_set)
+        except StoreDamaged:
+            raise
         except BraindexError as error:
             log.warning("the vector index was not brought up to date: %s", error)
             counts.notes.append(f"the vector index is behind and questions do without it: {error}")
@@ -237,8 +285,9 @@ class Scans:
             parent = self._workspaces.parent_of(workspace)
             progress = handle.progress() if handle else None
             return ScanStatus(workspace, state, 0, 0, complete=False, progress=progress, known_parent=parent)
-        with self._workspaces.open_index(workspace) as store:
-            marks, totals, skipped = store.scan_marks(), store.totals(), store.skipped()
+        marks, totals, skipped = self._workspaces.with_index(
+            workspace, lambda store: (store.scan_marks(), store.totals(), store.skipped())
+        )
         running = handle is not None or (
             marks.state == "interrupted" and is_being_scanned(self._workspaces.folder(workspace))
         )

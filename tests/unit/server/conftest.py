@@ -1,8 +1,8 @@
 """A small App that holds still: the surfaces are tested against it, the services have tests of their own."""
 
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -14,6 +14,7 @@ from braindex.domain.errors import BraindexError
 from braindex.domain.names import UnknownWorkspace
 from braindex.domain.results import (
     Answer,
+    BriefState,
     Question,
     ScanProgress,
     ScanStatus,
@@ -23,6 +24,7 @@ from braindex.domain.results import (
     Workspace,
     WorkspaceInfo,
 )
+from braindex.services.brief import BriefView, NoBrief
 from braindex.services.roots import checked_root
 
 
@@ -81,6 +83,11 @@ class HeldScans:
     skipped: tuple[Skipped, ...] = ()
     progress: ScanProgress | None = None
 
+    listeners: list[Callable[[Workspace], None]] = field(default_factory=list)
+
+    def on_finished(self, listener: Callable[[Workspace], None]) -> None:
+        self.listeners.append(listener)
+
     def start(self, workspace: Workspace) -> HeldScan:
         if self.scan is None:
             self.scan = HeldScan(ScanSummary(workspace.id, 3, 30, 3, 0, 0, self.skipped, 0.5))
@@ -118,12 +125,71 @@ class HeldAsking:
     error: BaseException | None = None
     asked: list[tuple[Workspace, Question]] = field(default_factory=list)
 
-    def ask(self, workspace: Workspace, question: Question) -> Answer:
+    def ask(self, workspace: Workspace, question: Question, cancelled: Callable[[], bool] = lambda: False) -> Answer:
+        assert not cancelled()
         self.asked.append((workspace, question))
         if self.error is not None:
             raise self.error
         engine = "none" if self.answer is None else "ollama"
         return Answer(workspace, question.text, engine, self.reason, self.answer, self.sources, self.coverage)
+
+
+@dataclass
+class HeldBriefs:
+    """One brief, the same for every workspace. An update waits for `go`."""
+
+    brief: str = "# shop\n\n## Overview\n\nSells apples.\n"
+    state: BriefState = field(
+        default_factory=lambda: BriefState("none", False, "2026-11-30T09:00:00+00:00", 12, False, "")
+    )
+    error: BraindexError | None = None
+    go: threading.Event = field(default_factory=threading.Event)
+    updates: list[str | None] = field(default_factory=list)
+    upgrades: list[Workspace] = field(default_factory=list)
+    listeners: list[Callable[[Workspace], None]] = field(default_factory=list)
+
+    def on_change(self, listener: Callable[[Workspace], None]) -> None:
+        self.listeners.append(listener)
+
+    def upgrade_later(self, workspace: Workspace) -> None:
+        self.upgrades.append(workspace)
+        if self.error is not None:
+            raise self.error
+
+    def text(self, _: Workspace) -> str:
+        return self.brief
+
+    def view(self, workspace: Workspace) -> BriefView:
+        if not self.brief:
+            raise NoBrief(workspace.name)
+        return BriefView(self.brief, self.state)
+
+    def update(self, workspace: Workspace, content: str | None = None) -> BriefView:
+        self.updates.append(content)
+        self.go.wait()
+        if self.error is not None:
+            raise self.error
+        self.brief = content or "# shop\n\n## Overview\n\nSells pears.\n"
+        self.state = replace(self.state, given=content is not None)
+        for listener in self.listeners:
+            listener(workspace)
+        return self.view(workspace)
+
+
+@dataclass
+class HeldStatus:
+    scans: HeldScans
+    briefs: HeldBriefs
+
+    def of(self, workspace: Workspace) -> ScanStatus:
+        state = self.briefs.state if self.briefs.brief else None
+        return replace(self.scans.status(workspace), brief=state)
+
+
+def settings(**changes: Any) -> SimpleNamespace:
+    """What a server reads of the settings; no engine is configured."""
+    none = {"brain_workspace": "", "memory_mode": "", "deepseek_api_key": "", "ollama_model": ""}
+    return SimpleNamespace(**{**none, "ollama_stays_here": True, **changes})
 
 
 @dataclass
@@ -133,7 +199,13 @@ class HeldApp:
     workspaces: HeldWorkspaces = field(default_factory=HeldWorkspaces)
     scans: HeldScans = field(default_factory=HeldScans)
     asking: HeldAsking = field(default_factory=HeldAsking)
-    settings: SimpleNamespace = field(default_factory=lambda: SimpleNamespace(brain_workspace=""))
+    briefs: HeldBriefs = field(default_factory=HeldBriefs)
+    usage: Any = None
+    settings: SimpleNamespace = field(default_factory=settings)
+
+    @property
+    def status(self) -> HeldStatus:
+        return HeldStatus(self.scans, self.briefs)
 
     @property
     def app(self) -> App:
@@ -167,6 +239,7 @@ def anyio_backend() -> str:
 def released(held: HeldApp) -> Iterator[HeldApp]:
     """Ends a held scan with the test, whatever happened in it."""
     yield held
+    held.briefs.go.set()
     if held.scans.scan is not None:
         held.scans.scan.done.set()
 

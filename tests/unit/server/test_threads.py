@@ -1,9 +1,12 @@
+import math
 import threading
+from collections.abc import Callable
 
 import anyio
+import anyio.lowlevel
 import pytest
 
-from braindex.server.threads import in_thread
+from braindex.server.threads import begun, ends_within, in_cancellable_thread, in_thread
 
 pytestmark = pytest.mark.anyio
 
@@ -34,3 +37,46 @@ async def test_a_blocked_call_blocks_neither_other_calls_nor_a_cancellation():
         assert await in_thread(started.wait)
         group.cancel_scope.cancel()
     release.set()
+
+
+async def test_a_call_learns_that_its_result_is_no_longer_awaited():
+    started, noticed = threading.Event(), threading.Event()
+
+    def work(cancelled: Callable[[], bool]) -> None:
+        assert not cancelled()
+        started.set()
+        while not cancelled():
+            pass
+        noticed.set()
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(in_cancellable_thread, work)
+        assert await in_thread(started.wait)
+        group.cancel_scope.cancel()
+    assert await in_thread(lambda: noticed.wait(30))
+
+
+async def test_waiting_for_a_call_ends_with_it_or_with_the_time_and_ticks_meanwhile():
+    release = threading.Event()
+    call = begun(release.wait)
+    ticks: list[bool] = []
+
+    async def tick() -> None:
+        ticks.append(call.done())
+        release.set()
+
+    assert not await ends_within(call, 0, tick)
+    assert ticks == []
+    assert await ends_within(call, math.inf, tick)
+    assert ticks == [False]
+    assert await ends_within(call, 0, tick)
+
+
+async def test_a_call_that_fails_has_ended_and_its_error_is_the_callers():
+    def fail() -> None:
+        raise LookupError("gone")
+
+    call = begun(fail)
+    assert await ends_within(call, math.inf, anyio.lowlevel.checkpoint)
+    with pytest.raises(LookupError, match="gone"):
+        call.result()

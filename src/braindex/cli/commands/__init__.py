@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from braindex.cli.commands import ask, entities, scan, serve, status, workspaces
+from braindex.cli.commands import ask, brief, entities, scan, serve, status, usage, workspaces
 from braindex.cli.invocation import Command
 
 COMMANDS: Final[tuple[Command, ...]] = (
@@ -10,6 +10,8 @@ COMMANDS: Final[tuple[Command, ...]] = (
     scan.COMMAND,
     status.COMMAND,
     entities.COMMAND,
+    brief.COMMAND,
     workspaces.COMMAND,
+    usage.COMMAND,
     serve.COMMAND,
 )

@@ -16,6 +16,7 @@ from braindex.domain.errors import BraindexError, UsageError
 from braindex.domain.results import Question, Workspace
 
 DEFAULT_LIMIT: Final = 8
+FINISH_SECONDS: Final = 20.0  # for a request that keeps the provider's cache warm, once the answer is printed
 
 
 class OneWayToAsk(UsageError):
@@ -61,6 +62,7 @@ def run(invocation: Invocation) -> int:
     else:
         _answer(invocation, workspace, text or "")
     invocation.app.scans.sync(workspace)
+    invocation.app.finish(FINISH_SECONDS)
     return DONE
 
 
@@ -106,7 +108,14 @@ def _answer_or_error(invocation: Invocation, workspace: Workspace, text: str) ->
 def _question(arguments: argparse.Namespace, text: str) -> Question:
     # Bytes of an argument that are no UTF-8 arrive as lone surrogates, which nothing further on can encode.
     clean = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    return Question(clean, arguments.limit, arguments.path, arguments.kind, arguments.language)
+    return Question(
+        text=clean,
+        limit=arguments.limit,
+        path=arguments.path,
+        kind=arguments.kind,
+        language=arguments.language,
+        write=not arguments.no_answer,
+    )
 
 
 def _lines() -> Iterator[str]:

@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(invocation: Invocation) -> int:
-    status = invocation.app.scans.status(invocation.workspace())
+    status = invocation.app.status.of(invocation.workspace())
     if invocation.arguments.json:
         json_line(status.as_json())
     else:

@@ -118,7 +118,7 @@ def usage_lines(
 
 
 def _service(invocation: Invocation) -> UsageService:
-    return invocation.app.usage  # type: ignore[attr-defined, no-any-return]
+    return invocation.app.usage
 
 
 def _dimensions(text: str) -> tuple[str, ...]:

@@ -5,12 +5,23 @@ from typing import Final
 
 from braindex.server.errors import GuardedTool
 from braindex.server.surroundings import ToolContext
-from braindex.server.tools import list_workspaces, query_memory, scan_status, scan_workspace
+from braindex.server.tools import (
+    get_brief,
+    list_workspaces,
+    query_memory,
+    scan_status,
+    scan_workspace,
+    update_brief,
+    usage_report,
+)
 
 # Each builds its tool from the injected state and the path of the log ("" without one).
 TOOLS: Final[tuple[Callable[[ToolContext, str], GuardedTool], ...]] = (
     query_memory.build,
+    get_brief.build,
     scan_workspace.build,
     scan_status.build,
+    update_brief.build,
     list_workspaces.build,
+    usage_report.build,
 )

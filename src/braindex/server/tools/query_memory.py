@@ -1,5 +1,6 @@
 """`query_memory`: ask the memory of a workspace."""
 
+from collections.abc import Callable
 from typing import Annotated, Any, Final
 
 from mcp.server.mcpserver import Resolve
@@ -12,7 +13,7 @@ from braindex.server.definitions import WorkspaceArgument, define, result
 from braindex.server.errors import GuardedTool
 from braindex.server.render import answer_text
 from braindex.server.surroundings import ToolContext
-from braindex.server.threads import in_thread
+from braindex.server.threads import in_cancellable_thread
 
 DESCRIPTION: Final = (
     "Ask the memory of this codebase before searching or reading files. Answers where things are defined, "
@@ -35,7 +36,7 @@ def build(context: ToolContext, log_path: str) -> GuardedTool:
         query: Annotated[str, Field(description="A question in plain words, or a name to find")],
         workspace: WorkspaceArgument = None,
         limit: Annotated[int, Field(ge=1, le=50, description="Sources at most")] = 8,
-        use_cloud: Annotated[  # noqa: ARG001 - there is no engine yet that could be chosen
+        use_cloud: Annotated[
             bool | None,
             Field(description="Who writes the answer: true cloud, false local; default: by the question"),
         ] = None,
@@ -45,19 +46,22 @@ def build(context: ToolContext, log_path: str) -> GuardedTool:
         language: Annotated[str | None, Field(description="python, typescript, markdown, …")] = None,
         roots: Annotated[ListRootsResult | None, Resolve(context.client_roots)],
     ) -> CallToolResult:
-        question = Question(query, limit, path or None, kind or None, language or None)
+        question = Question(query, limit, path or None, kind or None, language or None, use_cloud)
 
-        def ask() -> Answer:
-            return context.app.asking.ask(context.workspace(workspace, roots), question)
+        def ask(cancelled: Callable[[], bool]) -> Answer:
+            meant = context.workspace(workspace, roots)
+            answer = context.app.asking.ask(meant, question, cancelled)
+            context.refreshes.upgrade_later(meant)
+            return answer
 
-        answer = await in_thread(ask)
+        answer = await in_cancellable_thread(ask)
         return result(answer_text(answer, show_sources=show_sources), _structured(answer, show_sources=show_sources))
 
     return define(
         query_memory,
         title="Ask the codebase memory",
         description=DESCRIPTION,
-        annotations=ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False),
+        annotations=ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=context.reaches_out),
         output=OUTPUT,
         log_path=log_path,
     )
@@ -65,7 +69,10 @@ def build(context: ToolContext, log_path: str) -> GuardedTool:
 
 def _structured(answer: Answer, *, show_sources: bool) -> dict[str, Any]:
     """The answer's JSON. Sources that an engine's answer already cites may be left out; without one they are
-    it.
+    it. Beside an answer they are where to look, and their lines would cost the agent as much again.
     """
     found = {**answer.as_json(), "query": shortened(answer.query)}  # the agent knows its own question
-    return found if show_sources or answer.answer is None else {**found, "sources": []}
+    if answer.answer is None:
+        return found
+    sources = [{**one, "signature": "", "excerpt": ""} for one in found["sources"]] if show_sources else []
+    return {**found, "sources": sources}

@@ -13,7 +13,7 @@ from braindex.server.threads import in_thread
 
 DESCRIPTION: Final = (
     "How far a scan is and what the workspace holds: phase, files done and total, entities, files skipped "
-    "and why, the last scan and error."
+    "and why, the last scan and error, how the brief stands."
 )
 OUTPUT: Final[dict[str, dict[str, Any]]] = {
     "workspace_id": {"type": "string"},
@@ -31,8 +31,12 @@ def build(context: ToolContext, log_path: str) -> GuardedTool:
         workspace: WorkspaceArgument = None,
         roots: Annotated[ListRootsResult | None, Resolve(context.client_roots)],
     ) -> CallToolResult:
-        status = await in_thread(lambda: context.app.scans.status(context.workspace(workspace, roots)))
-        return result(status_text(status), bounded(status.as_json(), SKIPPED_IN_STATUS))
+        status = await in_thread(lambda: context.app.status.of(context.workspace(workspace, roots)))
+        found = bounded(status.as_json(), SKIPPED_IN_STATUS)
+        refreshed = context.refreshes.of(status.workspace)
+        if refreshed is None:
+            return result(status_text(status), found)
+        return result(status_text(status, refreshed.note), {**found, "brief_refresh": refreshed.state})
 
     return define(
         scan_status,

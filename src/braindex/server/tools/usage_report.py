@@ -36,7 +36,7 @@ def build(context: ToolContext, log_path: str) -> GuardedTool:
     ) -> CallToolResult:
         def read() -> tuple[Workspace | None, UsageReport, UsageReport]:
             one = context.app.workspaces.find(workspace) if workspace else None
-            usage, identifier = context.app.usage, one.id if one else None  # type: ignore[attr-defined]
+            usage, identifier = context.app.usage, one.id if one else None
             by_engine = usage.report(period, identifier, ("operation", "engine"))
             return one, by_engine, usage.report(period, identifier, DIMENSIONS)
 

@@ -1,0 +1,92 @@
+"""`braindex brief`: the locked brief of a workspace; replacing it asks first where a hand's work would go."""
+
+import argparse
+import logging
+import sys
+from typing import Final
+
+from braindex.cli.confirm import confirm
+from braindex.cli.errors import DONE, FAILED
+from braindex.cli.invocation import Command, Invocation, add_json_option, add_workspace_arguments
+from braindex.cli.layout import brief_text
+from braindex.cli.output import json_line, line, note, style
+from braindex.domain.display import safe
+from braindex.domain.errors import UsageError
+from braindex.domain.results import Workspace
+from braindex.services.brief import BriefView
+
+FINISH_SECONDS: Final = 30.0  # for the requests that keep the provider's cache warm
+
+
+class OneBriefAction(UsageError):
+    def __init__(self) -> None:
+        super().__init__("--show-prompt shows what is there, and --update replaces it: give one of them")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_workspace_arguments(parser)
+    parser.add_argument(
+        "--update", action="store_true", help="make the brief anew, by the engine that is configured or from the index"
+    )
+    parser.add_argument("--from-file", metavar="FILE", help="replace the brief with a text of your own (- reads it)")
+    parser.add_argument("--show-prompt", action="store_true", help="print what every question is prefixed with")
+    parser.add_argument("--yes", action="store_true", help="do not ask before a brief edited by hand is replaced")
+    add_json_option(parser)
+
+
+def run(invocation: Invocation) -> int:
+    arguments = invocation.arguments
+    replaces = arguments.update or arguments.from_file is not None
+    if arguments.show_prompt and replaces:
+        raise OneBriefAction
+    workspace = invocation.workspace()
+    if arguments.show_prompt:
+        line(safe(invocation.app.briefs.prefix(workspace)))
+        return DONE
+    if not replaces:
+        return _shown(invocation, workspace, invocation.app.briefs.view(workspace))
+    if not _agreed(invocation, workspace):
+        note("braindex: the brief was left as it is")
+        return FAILED
+    content = None if arguments.from_file is None else _content(arguments.from_file)
+    view = invocation.app.briefs.update(workspace, content, replace_edited=True)
+    invocation.app.finish(FINISH_SECONDS)
+    return _shown(invocation, workspace, view)
+
+
+def _agreed(invocation: Invocation, workspace: Workspace) -> bool:
+    """A brief that was edited by hand is replaced only by someone who knows."""
+    state = invocation.app.briefs.state(workspace)
+    if state is None or not state.edited:
+        return True
+    question = "The brief was edited by hand. Replace it, and keep the edited text beside it?"
+    return confirm(question, yes=invocation.arguments.yes)
+
+
+class BriefFileUnreadable(UsageError):
+    def __init__(self, path: str, error: Exception) -> None:
+        super().__init__(f"{path} cannot be read as a brief: {error}")
+
+
+def _content(path: str) -> str:
+    try:
+        if path == "-":
+            return sys.stdin.read()
+        with open(path, encoding="utf-8") as file:
+            return file.read(1_000_000)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BriefFileUnreadable(path, error) from error
+
+
+def _shown(invocation: Invocation, workspace: Workspace, view: BriefView) -> int:
+    if invocation.arguments.json:
+        json_line({"workspace_id": workspace.id, "brief": view.text, **view.state.as_json()})
+        return DONE
+    line(safe(view.text))
+    line(style(sys.stdout, invocation.environ).dim(brief_text(view.state)))
+    return DONE
+
+
+COMMAND: Final = Command(
+    "brief", "show or replace the locked project brief", add_arguments, run, logs_from=logging.WARNING
+)

@@ -1,0 +1,173 @@
+"""Settings: frozen, read once from flags, environment and `.env` files, every mistake reported at once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from braindex.config.contradictions import contradictions
+from braindex.config.data_folder import DEFAULT_FOLDER, DataFolder, data_folder
+from braindex.config.env_files import ENV_FILE, LARGEST_ENV, quoted, read_strangers_env, read_users_env
+from braindex.config.table import SETTINGS, Setting
+from braindex.domain.errors import UsageError
+from braindex.domain.hosts import is_loopback, runs_in_cloud
+from braindex.domain.options import WorkspaceOptions
+from braindex.domain.routing import Mode, RoutingRules
+
+__all__ = [
+    "DEFAULT_FOLDER",
+    "ENV_FILE",
+    "LARGEST_ENV",
+    "SETTINGS",
+    "InvalidSettings",
+    "Setting",
+    "Settings",
+    "load_settings",
+]
+
+Embedding = Literal["bundled", "ollama", "openai"]
+
+
+class InvalidSettings(UsageError):
+    """One message for all mistakes, each with its variable's name."""
+
+    def __init__(self, mistakes: list[str]) -> None:
+        self.mistakes = mistakes
+        super().__init__("invalid settings: " + "; ".join(mistakes))
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Every setting, read and checked. `explicit` names those that were set at all; `for_workspace` adds a layer.
+
+    `notes` say, a line each, what was found in a `.env` file and does not count.
+    """
+
+    brain_dir: Path
+    brain_workspace: str
+    distance_threshold: float
+    lexical_rerank: bool
+    lexical_rerank_weight: float
+    skip_bare_files: tuple[str, ...]
+    max_file_bytes: int
+    memory_mode: Mode
+    deepseek_api_key: str
+    deepseek_base_url: str
+    deepseek_flash_model: str
+    deepseek_pro_model: str
+    deepseek_pro: bool
+    ollama_host: str
+    ollama_model: str
+    embedding: Embedding
+    ollama_embed_model: str
+    openai_api_key: str
+    openai_base_url: str
+    openai_embed_model: str
+    cloud_escalation_words: int
+    architecture_keywords: tuple[str, ...]
+    brief_warmup: bool
+    token_tracking: bool
+    prices_file: str
+    max_daily_cost: float | None
+    explicit: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+
+    def for_workspace(self, root: Path) -> "Settings":
+        """These settings with the workspace's own `.env` below them: only what a stranger may set counts there.
+
+        A value set by a flag, the environment or the user's `.env` wins. A mistake in the workspace's file is
+        passed over, since its author may not be the user. While the file stays as it is, this costs one stat.
+        """
+        harmless = _harmless(read_strangers_env(root))
+        rows = (row for row in SETTINGS if row.name in harmless and row.name not in self.explicit)
+        found = {row.field: row.read(harmless[row.name]) for row in rows}
+        return replace(self, **found) if found else self
+
+    def options(self, root: Path) -> WorkspaceOptions:
+        """What the use cases need to know of the settings for one workspace."""
+        here = self.for_workspace(root)
+        return WorkspaceOptions(
+            distance_threshold=here.distance_threshold,
+            lexical_rerank=here.lexical_rerank,
+            lexical_rerank_weight=here.lexical_rerank_weight,
+            skip_bare_files=here.skip_bare_files,
+            max_file_bytes=here.max_file_bytes,
+        )
+
+    def rules(self, root: Path) -> RoutingRules:
+        """Which engines may answer questions about one workspace, and when."""
+        here = self.for_workspace(root)
+        return RoutingRules(
+            mode=here.memory_mode,
+            cloud=bool(here.deepseek_api_key),
+            ollama=bool(here.ollama_model),
+            ollama_elsewhere=not here.ollama_stays_here,
+            pro=here.deepseek_pro,
+            keywords=here.architecture_keywords,
+            escalation_words=here.cloud_escalation_words,
+        )
+
+    def embedding_of(self, root: Path) -> Embedding:
+        """Who embeds one workspace: the bundled model where the workspace stays on this machine and another would not.
+
+        OpenAI's protocol counts as leaving wherever its address leads, as MEMORY_MODE=local refuses it at start.
+        """
+        stays = self.embedding == "bundled" or (
+            self.embedding == "ollama"
+            and is_loopback(self.ollama_host)
+            and not runs_in_cloud(self.ollama_embed_model)
+        )
+        return self.embedding if stays or self.for_workspace(root).memory_mode != "local" else "bundled"
+
+    @property
+    def ollama_stays_here(self) -> bool:
+        """Whether what is sent to Ollama stays on this machine: by its host, and by its model."""
+        return is_loopback(self.ollama_host) and not runs_in_cloud(self.ollama_model)
+
+
+def load_settings(environ: Mapping[str, str], cwd: Path, flags: Mapping[str, str] | None = None) -> Settings:
+    """Reads every setting: flag, then environment, then `BRAIN_DIR/.env`. An empty value counts as not set.
+
+    A BRAIN_DIR that the user did not name by an absolute path may have come with a checkout, its `.env` included:
+    of that file only what a workspace may set counts, and the user's own file is `~/.brain/.env`.
+
+    Raises InvalidSettings, which names every mistake at once.
+    """
+    flags = flags or {}
+    folder = data_folder(environ, cwd, flags)
+    notes, mistakes = list(folder.notes), list(folder.mistakes)
+    users = read_users_env(folder.users_env, notes, mistakes)
+    strangers = {} if folder.is_users else read_strangers_env(folder.path)
+    notes += _uncounted(strangers, folder)
+    layers = (flags, environ, users, _harmless(strangers))
+    values: dict[str, Any] = {}
+    explicit: set[str] = set()
+    for row in SETTINGS:
+        text = next((layer[row.name] for layer in layers if layer.get(row.name, "").strip()), None)
+        if text is not None:
+            explicit.add(row.name)
+        try:
+            values[row.field] = row.read((row.default if text is None else text).strip())
+        except ValueError:
+            mistakes.append(f"{row.name} is {quoted(text)}, and has to be {row.expects}")
+    values["brain_dir"] = folder.path
+    if not mistakes:
+        mistakes += contradictions(values)
+    if mistakes:
+        raise InvalidSettings(mistakes)
+    return Settings(**values, explicit=frozenset(explicit), notes=tuple(notes))
+
+
+def _harmless(variables: Mapping[str, str]) -> dict[str, str]:
+    """What a workspace may set, where it is set to something that can be read."""
+    texts = ((row, variables.get(row.name, "").strip()) for row in SETTINGS)
+    return {row.name: text for row, text in texts if row.counts_in_workspace(text)}
+
+
+def _uncounted(variables: Mapping[str, str], folder: DataFolder) -> list[str]:
+    """One line that names what the `.env` of a data folder sets in vain."""
+    texts = ((row, variables.get(row.name, "").strip()) for row in SETTINGS)
+    vain = [row.name for row, text in texts if text and row.is_users_alone(text)]
+    where = f"{', '.join(vain)} in {folder.path / ENV_FILE}"
+    why = "a checkout's data folder may be a stranger's; the environment or"
+    return [f"{where} does not count ({why} {folder.users_env} is the place)"] if vain else []

@@ -1,0 +1,107 @@
+"""The citations of a written answer, each held against the sources: what points nowhere is taken out."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from braindex.domain.results import Source
+
+# `#path:line`, `#path:line-line` or `path#Lline`, with a distance after it or not. Bounded, and no two parts can match
+# the same characters, so that any text is read in linear time.
+_LINES: Final = r"(?P<line>\d{1,7})(?:\s?[-–]\s?L?(?P<end>\d{1,7}))?"
+_CITED: Final = re.compile(
+    r"(?P<hash>#)?(?<![\w/.@-])(?P<path>[^\s`'\"“”<>|*#:,;()\[\]]{1,300})(?::|#L)"
+    + _LINES
+    + r"(?P<distance>\s?\((?:L2\s)?\d(?:\.\d{1,4})?\))?",
+)
+# Without the leading `#` only what is plainly a file's name is a citation: `self.start:10` is code, `10:30` a time.
+_FILE: Final = re.compile(
+    r"(?!//)(?:.*/)?[^/]+\.(?:py|pyi|[cm]?[jt]sx?|html?|css|scss|less|md|mdx|rst|txt|json|ya?ml|toml|cfg|ini|xml|vue"
+    r"|svelte|rs|go|java|kt|c|h|cc|cpp|hpp|cs|rb|php|swift|sh|sql|lock)\Z",
+    re.IGNORECASE,
+)
+_LINK: Final = re.compile(r"\[([^\]\n]{1,200})\]\(\s*\)")
+_BULLET: Final = re.compile(r"^[ \t]*[-*+][ \t]*(?:\n|\Z)", re.MULTILINE)
+_EMPTY: Final = re.compile(r"\(\s*(?:[,;&]|and|see|in|at|\s)*\)|\[\s*\](?:\(\s*\))?|``")
+_SPACE_BEFORE_STOP: Final = re.compile(r"[ \t]+(?=[.,;:!?)])")
+_SPACES: Final = re.compile(r"(?<=\S)[ \t]{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """An answer whose every citation is one of the sources, and how many had to go."""
+
+    text: str
+    removed: int
+
+
+def check_citations(text: str, sources: Sequence[Source]) -> Checked:
+    """Takes out every citation that none of the sources holds: another path, or lines outside of it.
+
+    A true one stays, with the source's own distance where the engine gave another.
+    """
+
+    def judge(path: str, line: int, end: int, distance: str) -> str | None:
+        source = _source(path, line, end, sources)
+        if source is None:
+            return None
+        lines = f"{line}-{end}" if end != line else str(line)
+        measured = f" ({source.distance:.2f})" if distance and source.distance is not None else ""
+        return f"#{source.path}:{lines}{measured}"
+
+    return _judged(text, [one.path for one in sources], judge)
+
+
+def keep_citations(text: str, is_known: Callable[[str], bool]) -> str:
+    """The text without citations of files that are not known; distances, which mean nothing here, go too."""
+
+    def judge(path: str, line: int, end: int, _distance: str) -> str | None:
+        return (f"#{path}:{line}-{end}" if end != line else f"#{path}:{line}") if is_known(path) else None
+
+    return _judged(text, (), judge).text
+
+
+def _judged(text: str, paths: Iterable[str], judge: Callable[[str, int, int, str], str | None]) -> Checked:
+    """Every citation as `judge` (path, first and last line, distance) writes it; None takes it out."""
+    removed = 0
+    places, stand_ins = _named(text, paths)
+
+    def written(match: re.Match[str]) -> str:
+        nonlocal removed
+        path = stand_ins.get(match["path"], match["path"])
+        if match["hash"] is None and path == match["path"] and not _FILE.match(path):
+            return match.group()
+        line = int(match["line"])
+        found = judge(path.removeprefix("./"), line, int(match["end"] or line), match["distance"] or "")
+        removed += found is None
+        return found or ""
+
+    kept = _CITED.sub(written, places)
+    for stand_in, path in stand_ins.items():
+        kept = kept.replace(stand_in, path)
+    return Checked(_tidied(kept) if removed else kept, removed)
+
+
+def _named(text: str, paths: Iterable[str]) -> tuple[str, dict[str, str]]:
+    """The text with odd paths (with spaces or brackets) replaced by words that the pattern takes whole."""
+    stand_ins: dict[str, str] = {}
+    odd = {one for one in paths if not _CITED.fullmatch(f"#{one}:1")}
+    for number, path in enumerate(sorted(odd, key=len, reverse=True)):
+        stand_in = f"\ue000{number}\ue001"
+        if path in text:
+            stand_ins[stand_in] = path
+            text = text.replace(path, stand_in)
+    return text, stand_ins
+
+
+def _source(path: str, line: int, end: int, sources: Sequence[Source]) -> Source | None:
+    here = [one for one in sources if one.path == path and one.line <= line <= end <= one.end_line]
+    # Of an entity and the one around it, the one that begins at the line is meant.
+    return min(here, key=lambda one: (one.line != line, one.end_line - one.line), default=None)
+
+
+def _tidied(text: str) -> str:
+    """Without the brackets, quotes and spaces that a removed citation leaves."""
+    text = _BULLET.sub("", _EMPTY.sub("", _LINK.sub(r"\1", text)))
+    return _SPACES.sub(" ", _SPACE_BEFORE_STOP.sub("", text)).strip()

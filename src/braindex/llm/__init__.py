@@ -1,0 +1,1 @@
+"""Engines: adapters of the `Engine` port, each speaking one provider's protocol."""

@@ -1,0 +1,103 @@
+"""What calls to engines used and cost: entered, counted, reported, purged."""
+
+import logging
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Final
+
+from braindex.domain.engines import Engine
+from braindex.domain.errors import BraindexError
+from braindex.domain.periods import ALL, first_day
+from braindex.domain.prices import PriceTable
+from braindex.domain.spending import DIMENSIONS, Dimension, UsageReport
+from braindex.domain.usage import Call, EngineName, Operation, Usage
+from braindex.registry.ledger import Ledger
+
+LOG: Final = logging.getLogger(__name__)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class UsageService:
+    """The ledger of one data folder. Opens its database a call at a time, so any process and thread may do the same.
+
+    With `tracking` off nothing is entered; what was entered before is still reported.
+    """
+
+    def __init__(
+        self,
+        brain_dir: Path,
+        prices: PriceTable,
+        *,
+        tracking: bool = True,
+        now: Callable[[], datetime] = _now,
+    ) -> None:
+        self._brain_dir = brain_dir
+        self._prices = prices
+        self._now = now
+        self.tracking = tracking
+
+    def _ledger(self) -> Ledger:
+        return Ledger.open(self._brain_dir)
+
+    def cost(self, engine: EngineName, model: str, when: datetime, usage: Usage) -> int | None:
+        """Picodollars of a call that ended at `when`; None where no price is known. Ollama costs nothing."""
+        if engine == "ollama" or (engine == "none" and not model):
+            return 0
+        return self._prices.cost(model, when, usage)
+
+    def record(self, call: Call) -> None:
+        """Enters a call. Never raises: an answer is not lost to a ledger that cannot be written."""
+        if not self.tracking:
+            return
+        try:
+            with self._ledger() as ledger:
+                ledger.add(call)
+        except BraindexError as error:
+            LOG.warning("a call is missing in the ledger: %s", error)
+
+    def record_now(
+        self, workspace_id: str, called: Engine | None, operation: Operation, usage: Usage, tokens_saved: int = 0
+    ) -> None:
+        """Enters a call to an engine (None: a question that its sources answered) that ended at this moment."""
+        engine, model = ("none", "") if called is None else (called.name, called.model)
+        now = self._now()
+        cost = self.cost(engine, model, now, usage)
+        self.record(Call(workspace_id, engine, model, operation, now, usage, cost, tokens_saved))
+
+    def spent_today(self) -> int:
+        """Picodollars of all workspaces since midnight UTC, calls of unknown cost left out. May raise StoreError."""
+        with self._ledger() as ledger:
+            return ledger.today_cost(self._now())
+
+    def report(
+        self,
+        period: str | date = ALL,
+        workspace_id: str | None = None,
+        by: Sequence[Dimension] = DIMENSIONS,
+    ) -> UsageReport:
+        """What was used in a period of UTC days (see `periods.first_day`) or since a day, in one workspace or in all.
+
+        Raises UnknownPeriod, StoreError.
+        """
+        since = first_day(period, self._now().date()) if isinstance(period, str) else period
+        with self._ledger() as ledger:
+            return UsageReport(since, tuple(ledger.rows(since, workspace_id=workspace_id, by=by)))
+
+    def older(self, before: date) -> int:
+        """How many calls `purge` would delete."""
+        with self._ledger() as ledger:
+            return ledger.count(before)
+
+    def purge(self, before: date) -> int:
+        """Deletes the calls that are older than a UTC day; returns how many there were."""
+        with self._ledger() as ledger:
+            return ledger.purge(before)
+
+    def move(self, old_id: str, new_id: str) -> int:
+        """Gives a workspace's calls to another, for merges; returns how many there were."""
+        with self._ledger() as ledger:
+            return ledger.move(old_id, new_id)

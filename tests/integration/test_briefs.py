@@ -1,0 +1,282 @@
+"""The life of a brief: made once, locked, replaced on request alone, and never by half."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from tests.fakes.deepseek import KEY, FakeDeepSeek
+from tests.fakes.ollama import FakeOllama
+
+from braindex.bootstrap import App, build_app
+from braindex.config import load_settings
+from braindex.domain.brief import MAX_TOKENS, SECTIONS, check, parse
+from braindex.domain.engines import EngineFailed
+from braindex.domain.results import Question, Workspace
+from braindex.domain.tokens import count_tokens
+from braindex.llm.prices import load_prices
+from braindex.registry.briefs import BRIEF_FILE, RECORD_FILE, read_brief
+from braindex.services.brief import BriefEdited, GivenBrief, NoBrief
+
+PROJECT = {
+    "src/cart.py": '"""The cart."""\n\n\ndef add_item(cart, item):\n    """Put an item into the cart."""\n    cart.append(item)\n',
+    "README.md": "# Shop\n\nA small shop that sells things.\n",
+}
+MakeApp = Callable[..., App]
+
+
+@pytest.fixture
+def deepseek() -> Iterator[FakeDeepSeek]:
+    def written(body: dict) -> str:
+        title = body["messages"][-1]["content"].rsplit("“", 1)[-1].split("”")[0]
+        return f"{title} as the engine sees it: `add_item` #src/cart.py:4 and #src/nowhere.py:1."
+
+    with FakeDeepSeek(models=("deepseek-flash",), cost=load_prices().cost, answer_text=written) as stand_in:
+        yield stand_in
+        assert stand_in.violations == []
+
+
+@pytest.fixture
+def make_app(brain: Path, tmp_path: Path) -> Iterator[MakeApp]:
+    made: list[App] = []
+
+    def make(**settings: str) -> App:
+        made.append(build_app(load_settings({"BRAIN_DIR": str(brain), **settings}, tmp_path)))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.finish(30)
+        one.close()
+
+
+def cloud(deepseek: FakeDeepSeek, **more: str) -> dict[str, str]:
+    return {"DEEPSEEK_API_KEY": KEY, "DEEPSEEK_BASE_URL": deepseek.url, **more}
+
+
+def scanned(app: App, root: Path) -> Workspace:
+    workspace = app.workspaces.open(root)
+    app.scans.run(workspace)
+    return workspace
+
+
+def sections_asked(deepseek: FakeDeepSeek) -> int:
+    return sum("Write the section" in one.body["messages"][-1]["content"] for one in deepseek.requests)
+
+
+def test_the_first_scan_makes_a_brief_without_any_engine(make_app, make_project):
+    app = make_app()
+    workspace = scanned(app, make_project(PROJECT))
+    view = app.briefs.view(workspace)
+    assert list(parse(view.text)) == list(SECTIONS)
+    assert check(view.text) == []
+    assert count_tokens(view.text) <= MAX_TOKENS
+    assert (view.state.engine, view.state.edited, view.state.moved) == ("none", False, "")
+    assert "src/cart.py" in view.text
+
+
+def test_a_later_scan_leaves_a_locked_brief_alone_and_says_how_far_the_code_moved(make_app, make_project):
+    app = make_app()
+    root = make_project(PROJECT)
+    workspace = scanned(app, root)
+    locked = app.briefs.text(workspace)
+    (root / "src/cart.py").write_text("def remove_item():\n    pass\n")
+    (root / "src/new.py").write_text("def fresh():\n    pass\n")
+    (root / "README.md").unlink()
+    app.scans.run(workspace)
+    view = app.briefs.view(workspace)
+    assert view.text == locked
+    assert view.state.moved.startswith("1 of 2 files changed, 1 added, 1 removed")
+    assert app.status.of(workspace).brief == view.state
+
+
+def test_an_empty_workspace_has_no_brief_until_there_is_something_to_say(make_app, make_project, tmp_path):
+    app = make_app()
+    root = make_project({})
+    workspace = scanned(app, root)
+    with pytest.raises(NoBrief, match="project has no brief"):
+        app.briefs.view(workspace)
+    assert app.briefs.state(workspace) is None
+    (root / "a.py").write_text("def late():\n    pass\n")
+    app.scans.run(workspace)
+    assert "a.py" in app.briefs.text(workspace)
+
+
+def test_a_scan_can_do_without_a_brief(make_app, make_project):
+    app = make_app()
+    workspace = app.workspaces.open(make_project(PROJECT))
+    app.scans.run(workspace, brief=False)
+    assert app.briefs.state(workspace) is None
+
+
+def test_an_engine_replaces_the_brief_of_the_index_once(deepseek, make_app, make_project):
+    app = make_app(**cloud(deepseek))
+    workspace = scanned(app, make_project(PROJECT))
+    assert app.briefs.upgrade(workspace)
+    view = app.briefs.view(workspace)
+    assert view.state.engine == "deepseek-flash"
+    assert "Purpose as the engine sees it: `add_item` #src/cart.py:4 and." in parse(view.text)["Purpose"]
+    assert "nowhere" not in view.text
+    assert sections_asked(deepseek) == len(SECTIONS)
+    assert not app.briefs.upgrade(workspace)
+    app.scans.run(workspace)
+    assert not app.briefs.upgrade(workspace)
+    assert sections_asked(deepseek) == len(SECTIONS)
+
+
+def test_of_many_servers_one_writes_the_brief_and_pays(deepseek, make_app, make_project):
+    apps = [make_app(**cloud(deepseek)) for _ in range(4)]
+    workspace = scanned(apps[0], make_project(PROJECT))
+    threads = [threading.Thread(target=one.briefs.upgrade, args=(workspace,)) for one in apps]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sections_asked(deepseek) == len(SECTIONS)
+    assert apps[3].briefs.view(workspace).state.engine == "deepseek-flash"
+
+
+@pytest.mark.parametrize("which", [1, 9])
+def test_one_section_that_fails_leaves_the_old_brief(which, deepseek, make_app, make_project):
+    app = make_app(**cloud(deepseek))
+    workspace = scanned(app, make_project(PROJECT))
+    folder = app.workspaces.folder(workspace)
+    before = (folder / BRIEF_FILE).read_bytes()
+    written, seen = deepseek.answer_text, []
+
+    def failing(body: dict) -> str:
+        seen.append(body)
+        return "   " if len(seen) == which else written(body)
+
+    deepseek.answer_text = failing
+    with pytest.raises(EngineFailed, match="the section"):
+        app.briefs.upgrade(workspace)
+    assert (folder / BRIEF_FILE).read_bytes() == before
+    state = app.briefs.view(workspace).state
+    assert (state.engine, state.edited) == ("none", False)
+    assert "empty text" in state.failure
+    deepseek.answer_text = written
+    assert not app.briefs.upgrade(workspace), "an attempt that failed is not repeated at once"
+    assert app.briefs.update(workspace).state.engine == "deepseek-flash"
+
+
+def test_a_given_brief_is_locked_as_it_is_and_no_engine_replaces_it(deepseek, make_app, make_project):
+    app = make_app(**cloud(deepseek))
+    workspace = scanned(app, make_project(PROJECT))
+    view = app.briefs.update(workspace, "# Our shop\r\n\r\nWritten by hand.")
+    assert (view.text, view.state.given, view.state.edited) == ("# Our shop\n\nWritten by hand.\n", True, False)
+    assert not app.briefs.upgrade(workspace)
+    assert sections_asked(deepseek) == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [(" \n ", "empty"), ("word " * 2000, "at most 1,200"), ("a\u202eb", "bidirectional")],
+)
+def test_a_text_that_can_be_no_brief_is_refused_and_the_old_one_stands(content, problem, make_app, make_project):
+    app = make_app()
+    workspace = scanned(app, make_project(PROJECT))
+    before = app.briefs.text(workspace)
+    with pytest.raises(GivenBrief, match=problem):
+        app.briefs.update(workspace, content)
+    assert app.briefs.text(workspace) == before
+
+
+def test_a_brief_edited_by_hand_is_noticed_and_never_overwritten_silently(deepseek, make_app, make_project):
+    app = make_app(**cloud(deepseek))
+    workspace = scanned(app, make_project(PROJECT))
+    folder = app.workspaces.folder(workspace)
+    (folder / BRIEF_FILE).write_text("# My own words\n")
+    assert app.briefs.view(workspace).state.edited
+    assert app.briefs.text(workspace) == "# My own words\n"
+    assert not app.briefs.upgrade(workspace)
+    for content in (None, "# Another"):
+        with pytest.raises(BriefEdited, match="edited by hand"):
+            app.briefs.update(workspace, content)
+    assert app.briefs.text(workspace) == "# My own words\n"
+    view = app.briefs.update(workspace, replace_edited=True)
+    assert (view.state.engine, view.state.edited) == ("deepseek-flash", False)
+    (kept,) = folder.glob("brief.edited-*.md")
+    assert kept.read_text() == "# My own words\n"
+
+
+def test_a_write_that_was_cut_between_its_two_files_is_no_edit(make_app, make_project):
+    app = make_app()
+    workspace = scanned(app, make_project(PROJECT))
+    folder = app.workspaces.folder(workspace)
+    old = (folder / BRIEF_FILE).read_bytes()
+    app.briefs.update(workspace, "# New")
+    (folder / BRIEF_FILE).write_bytes(old)
+    stored = read_brief(folder)
+    assert stored is not None
+    assert not stored.edited
+
+
+@pytest.mark.parametrize("record", ["", "{", "[1]", '{"sha256": 5, "engine": []}', '{"unknown": 1}'])
+def test_a_record_that_cannot_be_read_makes_an_edited_brief_and_no_bug(record, make_app, make_project):
+    app = make_app()
+    workspace = scanned(app, make_project(PROJECT))
+    (app.workspaces.folder(workspace) / RECORD_FILE).write_text(record)
+    assert app.briefs.view(workspace).state.edited
+    app.scans.run(workspace)
+    app.briefs.update(workspace, replace_edited=True)
+    assert not app.briefs.view(workspace).state.edited
+
+
+def test_without_an_engine_a_regenerated_brief_is_made_from_the_index(make_app, make_project):
+    app = make_app()
+    root = make_project(PROJECT)
+    workspace = scanned(app, root)
+    (root / "src/ship.py").write_text("def ship_order():\n    pass\n")
+    app.scans.run(workspace)
+    view = app.briefs.update(workspace)
+    assert "src/ship.py" in view.text or "3 indexed files" in view.text
+    assert (view.state.engine, view.state.moved) == ("none", "")
+
+
+def test_in_local_mode_ollama_writes_the_brief(brain, tmp_path, make_app, make_project):
+    with FakeOllama(answer_text="Plain words of a local model.") as ollama:
+        app = make_app(OLLAMA_HOST=ollama.url, OLLAMA_MODEL=ollama.models[0])
+        workspace = scanned(app, make_project(PROJECT))
+        assert app.briefs.upgrade(workspace)
+        assert app.briefs.view(workspace).state.engine == "ollama"
+        assert ollama.violations == []
+
+
+def test_a_brief_survives_a_rebuilt_index_and_goes_with_its_workspace(make_app, make_project):
+    app = make_app()
+    workspace = scanned(app, make_project(PROJECT))
+    app.briefs.update(workspace, "# Kept")
+    folder = app.workspaces.folder(workspace)
+    (folder / "index.db").write_bytes(b"no database")
+    app.scans.run(workspace)
+    assert app.briefs.text(workspace) == "# Kept\n"
+    app.workspaces.drop(workspace)
+    assert not (folder / BRIEF_FILE).exists()
+
+
+def test_whoever_listens_hears_of_each_new_brief(make_app, make_project):
+    app = make_app()
+    heard: list[str] = []
+    app.briefs.on_change(lambda workspace: heard.append(workspace.id))
+    workspace = scanned(app, make_project(PROJECT))
+    app.briefs.update(workspace, "# New")
+    app.scans.run(workspace)
+    assert heard == [workspace.id] * 2
+
+
+def test_the_record_says_what_the_brief_was_made_of(make_app, make_project):
+    app = make_app()
+    workspace = scanned(app, make_project(PROJECT))
+    record = json.loads((app.workspaces.folder(workspace) / RECORD_FILE).read_text())
+    assert (record["engine"], record["entities"], sorted(record["files"])) == ("none", 4, ["README.md", "src/cart.py"])
+
+
+def test_questions_use_the_brief_that_another_process_locked(deepseek, make_app, make_project):
+    first, second = make_app(**cloud(deepseek)), make_app(**cloud(deepseek))
+    workspace = scanned(first, make_project(PROJECT))
+    second.briefs.update(workspace, "# Locked elsewhere")
+    first.asking.ask(workspace, Question("add_item"))
+    sent = [one for one in deepseek.requests if len(one.body["messages"]) == 2]
+    assert "# Locked elsewhere" in sent[-1].body["messages"][0]["content"]
