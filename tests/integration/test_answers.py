@@ -342,3 +342,14 @@ def test_local_mode_connects_to_nothing_but_this_machine(ollama, brain, make_pro
     assert found["brief"] == "ollama"
     assert "MEMORY_MODE" in found["refused"][0]
     assert "OLLAMA_HOST" in found["refused"][1]
+
+
+def test_a_merged_workspace_brings_its_ledger_along(make_app, make_project, tmp_path):
+    app = make_app()
+    root = make_project(PROJECT)
+    old = scanned(app, root)
+    ask(app, old)
+    new = app.workspaces.open(root.rename(tmp_path / "moved"))
+    app.scans.run(new)
+    app.workspaces.merge(old, new)
+    assert [row.workspace_id for row in app.usage.report("all").rows] == [new.id]

@@ -17,7 +17,9 @@ from braindex.domain.names import one_workspace
 from braindex.domain.results import ScanSummary, Workspace, WorkspaceInfo
 from braindex.registry.failures import StoreDamaged, os_failure
 from braindex.registry.index import INDEX_FILE, IndexStore, set_aside
+from braindex.registry.ledger import Ledger
 from braindex.registry.workspaces import WORKSPACE_FILE
+from braindex.registry.ledger import Ledger
 from braindex.registry.workspaces import Workspaces as Registry
 from braindex.services.roots import canonical, checked_root
 
@@ -187,7 +189,7 @@ class Workspaces:
                 raise WorkspaceDropped(workspace.path)
 
     def merge(self, old: Workspace, new: Workspace) -> None:
-        """Moves the notes and episodes of a moved folder's old workspace to its new one, and drops the old.
+        """Moves the notes, episodes and ledger of a moved folder's old workspace to its new one, and drops the old.
 
         Raises SameWorkspace, StillThere when the old folder exists, and MemoryInBoth when the new one has notes
         already.
@@ -202,6 +204,8 @@ class Workspaces:
             raise MemoryInBoth(old.path, new.path)
         if source.exists():
             source.replace(target)
+        with Ledger.open(self._brain_dir) as ledger:
+            ledger.move(old.id, new.id)
         self.drop(old)
 
     def record_scan(self, workspace: Workspace, summary: ScanSummary, when: str) -> bool:
