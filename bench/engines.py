@@ -28,10 +28,11 @@ from tests.fakes.deepseek import KEY, FakeDeepSeek  # noqa: E402
 from braindex.llm.prices import load_prices  # noqa: E402
 
 QUESTIONS = (
-    "where are entities extracted from a file", "explain how the query routing pipeline decides between the models",
-    "how is a workspace found by its name", "what is the architecture of the store", "which files are never indexed",
-    "audit how secrets are kept out of the index", "how are citations checked", "design of the ranking signals",
-    "where is the brief locked", "explain how a damaged index is rebuilt",
+    "explain how the query routing pipeline decides between the models", "where are entities extracted from a file",
+    "what is the architecture of the store", "how is a workspace found by its name",
+    "audit how secrets are kept out of the index", "which files are never indexed",
+    "design of the ranking signals", "how are citations checked",
+    "explain how a damaged index is rebuilt", "where is the brief locked",
 )  # fmt: skip
 MODELS = ("deepseek-flash", "deepseek-v4-pro")
 

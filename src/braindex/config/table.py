@@ -119,8 +119,8 @@ SETTINGS: Final = (
     ),
     Setting(
         "EMBEDDING", "embedding", one_of("bundled", "ollama", "openai"), "bundled", "bundled, ollama or openai",
-        "Who turns code and questions into vectors: the model inside braindex, Ollama, or OpenAI and whoever speaks "
-        "its protocol. A change makes each index anew at its next scan; until then the old one answers.",
+        "Who turns code and questions into vectors. bundled: the model inside braindex. openai: OpenAI, or whoever "
+        "speaks its protocol. A change makes each index anew at its next scan; until then the old one answers.",
     ),
     Setting(
         "OLLAMA_EMBED_MODEL", "ollama_embed_model", str, "", "the name of an embedding model that was pulled",

@@ -28,7 +28,10 @@ class Passage:
 
 
 class Embedder(Protocol):
-    """Text to vectors. Implementations load what they need at first use, not at construction."""
+    """Text to vectors. Implementations load what they need at first use, not at construction.
+
+    One that asks a provider raises EngineFailed from `passages` and `question` for whatever goes wrong there.
+    """
 
     @property
     def model(self) -> str:
@@ -36,7 +39,9 @@ class Embedder(Protocol):
         ...
 
     @property
-    def dimension(self) -> int: ...
+    def dimension(self) -> int:
+        """0 as long as a provider has not said it by an answer."""
+        ...
 
     def passages(self, passages: Sequence[Passage]) -> list[Vector | None]:
         """One vector a passage; None where no token is known (a zero vector is never stored)."""
@@ -45,6 +50,10 @@ class Embedder(Protocol):
     def question(self, text: str) -> Vector | None:
         """The question's vector, or None when it has no word the model knows."""
         ...
+
+
+class WordModel(Embedder, Protocol):
+    """An embedder that also compares single words. It needs no network, so ranking may ask it for every candidate."""
 
     def name_similarities(self, question: Vector, names: Sequence[tuple[str, str]]) -> list[float]:
         """Cosine of the question with each (name, parent) alone; 0.0 where a name has no known token."""

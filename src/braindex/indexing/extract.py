@@ -2,14 +2,14 @@
 
 import logging
 import os
-import time
 from typing import Final
 
 from tree_sitter import Node, Range
 
 from braindex.domain.entities import CodeEntity
-from braindex.indexing.extract_grammars import PARSE_SECONDS, GrammarUnavailable, ParseTimeout, grammar_of, parse
+from braindex.indexing.extract_grammars import GrammarUnavailable, grammar_of
 from braindex.indexing.extract_matches import Found, find
+from braindex.indexing.extract_parse import ParseTimeout, budget_for, parse
 from braindex.indexing.extract_scope import EntityBuilder, Numbering
 from braindex.indexing.extract_source import Source
 from braindex.languages import LANGUAGES, LanguageSpec, language_for
@@ -31,8 +31,8 @@ def extract_entities(path: str | os.PathLike[str], source: str | bytes) -> list[
     `path` is what the entities carry (with `/`) and what tells the language. Bytes are read as UTF-8, a byte order
     mark is passed over, and what is not UTF-8 becomes U+FFFD. Lines end at LF, CR LF and a lone CR.
 
-    Raises GrammarUnavailable when the language cannot be parsed here, and ParseTimeout when parsing takes longer
-    than PARSE_SECONDS.
+    Raises GrammarUnavailable when the language cannot be parsed here, and ParseTimeout when parsing takes more CPU
+    time than a file of its size may (2 s, and 4 s a megabyte).
     """
     name = os.fspath(path)
     spec = language_for(name)
@@ -48,7 +48,8 @@ class _Extraction:
         self._path = path
         self._source = source
         self._numbering = Numbering()
-        self._deadline = time.monotonic() + PARSE_SECONDS
+        self._budget = budget_for(len(self._source.data))
+        self._prepared: dict[str, bytes] = {}
 
     def run(self, spec: LanguageSpec) -> list[CodeEntity]:
         found = self._find(spec, None)
@@ -60,16 +61,18 @@ class _Extraction:
 
     def _find(self, spec: LanguageSpec, within: Range | None) -> Found:
         grammar = grammar_of(spec)
-        tree = parse(grammar, spec.prepare(self._source.valid), within)
-        return find(grammar, tree.root_node, self._source)
+        data = self._prepared.get(spec.name)
+        if data is None:  # once a language: a page may have thousands of scripts
+            data = self._prepared[spec.name] = spec.prepare(self._source.valid)
+        tree = parse(grammar, data, self._budget, within)
+        return find(grammar, tree.root_node, self._source, self._budget)
 
     def _injected(self, name: str, node: Node) -> list[CodeEntity]:
         """The entities of another language inside a node; an unusable grammar costs only these."""
         spec = next((one for one in LANGUAGES if one.name == name), None)
         if spec is None:
             return []
-        if time.monotonic() > self._deadline:
-            raise ParseTimeout(PARSE_SECONDS)
+        self._budget.check()
         try:
             found = self._find(spec, node.range)
         except GrammarUnavailable as error:

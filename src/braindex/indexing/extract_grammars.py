@@ -1,25 +1,17 @@
-"""Grammars and their queries, loaded at first use and kept: a parser and a cursor for each thread and language."""
+"""Grammars and their queries, loaded at first use and kept."""
 
 import importlib
 import re
 import threading
-import time
-import warnings
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Final, cast
 
-from tree_sitter import Language, Node, Parser, Query, QueryCursor, QueryError, Range, Tree
+from tree_sitter import Language, Query, QueryError
 
 from braindex.domain.entities import KINDS
 from braindex.domain.errors import BraindexError
 from braindex.languages import LanguageSpec
-
-# Far above what a file of a few megabytes takes (about a second), below what a user would take for a hang. A small
-# file that takes seconds has met one of the grammars' endless error recoveries: a question must not wait for that.
-PARSE_SECONDS: Final = 10.0
-_SMALL_SECONDS: Final = 3.0
-_SMALL_BYTES: Final = 100_000
 
 # The closed vocabulary of the query files. A pattern's role is the first of these that it captures.
 _ROLES: Final = ("definition", "skip", "inject", "wrapped", "decorator", "doc", "comment")
@@ -40,16 +32,6 @@ class GrammarUnavailable(BraindexError):
         )
 
 
-class ParseTimeout(BraindexError):
-    """A file whose structure the parser cannot take in within its time limit."""
-
-    def __init__(self, seconds: float) -> None:
-        super().__init__(
-            f"parsing took longer than {seconds:g} s: its text is generated, or broken in a way the grammar cannot "
-            "get out of. Mend it, or name it in .memignore"
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """What one pattern of a query means. `capture` is the capture that its role is about."""
@@ -65,25 +47,16 @@ class Pattern:
 
 
 class Grammar:
-    """One language's grammar and its compiled query. Compiled once, kept for the life of the process.
+    """One language's grammar and its compiled query. Compiled once, kept for the life of the process."""
 
-    `seconds` bounds the parse of a file, and again the search in its tree; a small file gets less.
-    """
-
-    def __init__(self, language: Language, query: Query, patterns: tuple[Pattern, ...], seconds: float) -> None:
+    def __init__(self, language: Language, query: Query, patterns: tuple[Pattern, ...]) -> None:
         self.language = language
         self.query = query
         self.patterns = patterns
-        self._seconds = seconds
-
-    def limit(self, size: int) -> float:
-        """The seconds that a file of this many bytes may take."""
-        return min(self._seconds, _SMALL_SECONDS) if size <= _SMALL_BYTES else self._seconds
 
 
 _grammars: dict[str, Grammar] = {}
 _loading: Final = threading.Lock()
-_tools = threading.local()
 
 
 def grammar_of(spec: LanguageSpec) -> Grammar:
@@ -97,14 +70,14 @@ def grammar_of(spec: LanguageSpec) -> Grammar:
     return found
 
 
-def load(spec: LanguageSpec, seconds: float = PARSE_SECONDS) -> Grammar:
+def load(spec: LanguageSpec) -> Grammar:
     """Import the grammar, compile the query and check its vocabulary; raises GrammarUnavailable."""
     try:
         module, _, function = spec.grammar.partition(":")
         language = Language(getattr(importlib.import_module(module), function)())
         text = query_text(spec)
         query = Query(language, text)
-        return Grammar(language, query, _patterns(query, text), seconds)
+        return Grammar(language, query, _patterns(query, text))
     except (ImportError, AttributeError, OSError, QueryError, ValueError, TypeError) as error:
         raise GrammarUnavailable(spec.name, str(error) or type(error).__name__) from error
 
@@ -119,6 +92,8 @@ def _patterns(query: Query, text: str) -> tuple[Pattern, ...]:
     # The package types pattern_count as a method; at run time it is an int.
     count = int(cast("Any", query.pattern_count))
     data = text.encode("utf-8")
+    if not all(query.is_pattern_rooted(index) for index in range(count)):
+        raise ValueError("a pattern must have one outermost node: a large tree is searched node by node")
     return tuple(
         _pattern(
             data[query.start_byte_for_pattern(index) : query.end_byte_for_pattern(index)].decode("utf-8"),
@@ -146,42 +121,3 @@ def _pattern(text: str, settings: dict[str, str | None]) -> Pattern:
 
 def _rank(role: str) -> int:
     return _ROLES.index(role) if role in _ROLES else len(_ROLES)
-
-
-def _thread_tools(grammar: Grammar, seconds: float) -> tuple[Parser, QueryCursor]:
-    """This thread's parser and cursor with a time limit: neither may be used by two threads at once."""
-    known: dict[tuple[Grammar, float], tuple[Parser, QueryCursor]] = _tools.__dict__.setdefault("known", {})
-    found = known.get((grammar, seconds))
-    if found is None:
-        limit = int(seconds * 1_000_000)
-        # The replacement that the warning names, progress callbacks, crashes the interpreter in tree-sitter 0.25.2.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            found = known[grammar, seconds] = (
-                Parser(grammar.language, timeout_micros=limit),
-                QueryCursor(grammar.query, timeout_micros=limit),
-            )
-    return found
-
-
-def parse(grammar: Grammar, data: bytes, within: Range | None = None) -> Tree:
-    """The tree of a source, or of one range of it; raises ParseTimeout."""
-    seconds = grammar.limit(len(data))
-    parser, _ = _thread_tools(grammar, seconds)
-    parser.included_ranges = [] if within is None else [within]
-    try:
-        return parser.parse(data)
-    except ValueError as error:  # all the package says when the time limit is reached
-        parser.reset()
-        raise ParseTimeout(seconds) from error
-
-
-def matches(grammar: Grammar, root: Node) -> list[tuple[int, dict[str, list[Node]]]]:
-    """Every match of the language's query below a node, as (pattern, captures); raises ParseTimeout."""
-    seconds = grammar.limit(root.end_byte)
-    _, cursor = _thread_tools(grammar, seconds)
-    started = time.monotonic()
-    found = cursor.matches(root)
-    if time.monotonic() - started >= seconds:  # the cursor stops without a word, its list cut short
-        raise ParseTimeout(seconds)
-    return found

@@ -6,7 +6,8 @@ from typing import Final
 
 from tree_sitter import Node
 
-from braindex.indexing.extract_grammars import Grammar, Pattern, matches
+from braindex.indexing.extract_grammars import Grammar, Pattern
+from braindex.indexing.extract_parse import Budget, matches
 from braindex.indexing.extract_source import Source
 
 Captures = dict[str, list[Node]]
@@ -189,11 +190,11 @@ _TAKE: Final[dict[str, _Take]] = {
 }
 
 
-def find(grammar: Grammar, root: Node, source: Source) -> Found:
+def find(grammar: Grammar, root: Node, source: Source, budget: Budget) -> Found:
     """Run a language's query over a tree; raises ParseTimeout."""
     found = Found(source)
     take = [(_TAKE[pattern.role], pattern) for pattern in grammar.patterns]
-    for order, captures in matches(grammar, root):
+    for order, captures in matches(grammar, root, budget):
         handle, pattern = take[order]
         handle(found, order, pattern, captures)
     return found

@@ -8,7 +8,7 @@ from braindex.languages.spec import LanguageSpec
 
 _PLAIN_OPENS: Final = re.compile(rb"(?i)<textarea\b[^<>]*>")
 _PLAIN_CLOSES: Final = re.compile(rb"(?i)</textarea")
-_NOT_BLANK: Final = re.compile(rb"[^\s]")
+_BLANKED: Final = bytes(byte if byte in b" \t\n\r\f\v" else 0x20 for byte in range(256))
 _TAG: Final = re.compile(r"(?s)<!--.*?-->|<[^>]*>?")
 
 
@@ -24,7 +24,7 @@ def _without_plain_text(data: bytes) -> bytes:
     pieces: list[bytes] = []
     at = 0
     while (opening := _PLAIN_OPENS.search(data, at)) and (closing := _PLAIN_CLOSES.search(data, opening.end())):
-        pieces += [data[at : opening.end()], _NOT_BLANK.sub(b" ", data[opening.end() : closing.start()])]
+        pieces += [data[at : opening.end()], data[opening.end() : closing.start()].translate(_BLANKED)]
         at = closing.start()
     return b"".join([*pieces, data[at:]]) if pieces else data
 

@@ -10,8 +10,11 @@ _LONGEST: Final = 500  # characters of a heading that are looked at
 _ESCAPED: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 _TICKS: Final = re.compile(r"`+")
 _LINK: Final = re.compile(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\]]*\])")
-_AUTOLINK: Final = re.compile(r"<((?:https?|mailto):[^>\s]+|[^>\s@]+@[^>\s]+)>")
+_AUTOLINK: Final = re.compile(r"<((?:https?|mailto):[^<>\s]++|[^<>\s@]++@[^<>\s]++)>")
 _TAG: Final = re.compile(r"</?[A-Za-z][^>]*>|<!--.*?-->")
+_MARKS: Final = "*_~"
+# Each mark looks for its other half up to the end: a heading of hundreds of marks, which is none, would take milliseconds.
+_MOST_MARKS: Final = 60
 _ATTRIBUTES: Final = re.compile(r"\s*\{[#.:/][^}]*\}\s*$")
 _EMPHASIS: Final = re.compile(r"(?<!\\)(\*{1,3}|~~|(?<!\w)_{1,3})(?=\S)(.+?)(?<=[^\s\\])\1(?!\w)")
 
@@ -43,11 +46,14 @@ def _code_spans(text: str) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _marked(text: str) -> str:
-    for _ in range(2):  # an image inside a link
-        text = _LINK.sub(r"\1", text)
-    text = _TAG.sub("", _AUTOLINK.sub(r"\1", text))
-    text = _EMPHASIS.sub(r"\2", text)
-    return _ESCAPED.sub(r"\1", text)
+    if "[" in text:
+        for _ in range(2):  # an image inside a link
+            text = _LINK.sub(r"\1", text)
+    if "<" in text:
+        text = _TAG.sub("", _AUTOLINK.sub(r"\1", text))
+    if 1 < sum(map(text.count, _MARKS)) <= _MOST_MARKS:
+        text = _EMPHASIS.sub(r"\2", text)
+    return _ESCAPED.sub(r"\1", text) if "\\" in text else text
 
 
 MARKDOWN: Final = LanguageSpec(

@@ -7,11 +7,11 @@ from typing import Final
 from braindex.domain.entities import CodeEntity
 from braindex.languages.spec import LanguageSpec, is_constant_name
 
-_QUOTED: Final = re.compile(r"(?s)([a-zA-Z]*)(\"\"\"|'''|\"|')((?:[^\\]|\\.)*?)(?:\2|\Z)")
+_QUOTED: Final = re.compile(r"(?s)([a-zA-Z]*+)(\"\"\"|'''|\"|')((?:[^\\\"']++|\\.|(?!\2)[\"'])*+)(?:\2|\Z)")
 _GAP: Final = re.compile(r"[\s\\]*")
 _ESCAPE: Final = re.compile(r"(?s)\\(\r?\n|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|.)")
 _ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r", "\n": "", "\r\n": "", "\\": "\\", "'": "'", '"': '"'}
-_ANNOTATED: Final = re.compile(r"\s*:\s*(?:typing\.|t\.|typing_extensions\.)?(Final|TypeAlias)\b")
+_ANNOTATED: Final = re.compile(r"\s*+:\s*+(?:typing\.|t\.|typing_extensions\.)?(Final|TypeAlias)\b")
 
 
 def _unescaped(match: re.Match[str]) -> str:

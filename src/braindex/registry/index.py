@@ -141,6 +141,11 @@ class IndexStore(Closing):
         with self.transaction():
             self._tables.meta.set(meta.MODEL, model)
 
+    def dimension(self) -> int | None:
+        """How many numbers each stored vector has, or None in an index that never had one."""
+        found = self._tables.meta.get(meta.DIMENSION)
+        return None if found is None else int(found)
+
     def skip_bare(self) -> frozenset[str]:
         """The extensions whose bare files were left out when the index was last brought up to date."""
         return frozenset(str(self._tables.meta.get(meta.SKIP_BARE) or "").split())

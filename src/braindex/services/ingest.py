@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from braindex.domain.engines import EngineCancelled
 from braindex.domain.errors import BraindexError
 from braindex.domain.options import WorkspaceOptions
-from braindex.domain.ports import Embedder
+from braindex.domain.ports import Embedder, Vector
 from braindex.domain.results import ScanProgress, Skipped
 from braindex.domain.units import FileRecord, FileUnits, Terms, Unit
 from braindex.indexing.decode import SourceText, read_text
@@ -40,8 +41,12 @@ def _made_with(embedder: Embedder) -> str:
 
 
 def fits(store: IndexStore, embedder: Embedder) -> bool:
-    """Whether an index, unless it is empty, was made by this model and this version of the indexing."""
-    return store.model() in {None, _made_with(embedder)}
+    """Whether an index, unless it is empty, was made by this model, with vectors of as many numbers as far as that is
+    known, and by this version of the indexing.
+    """
+    return store.model() in {None, _made_with(embedder)} and (
+        not embedder.dimension or store.dimension() in {None, embedder.dimension}
+    )
 
 
 @contextmanager
@@ -70,7 +75,9 @@ class Ingest:
         own_folder: Path,
         report: Progress,
         should_stop: Callable[[], bool],
+        beside: IndexStore | None = None,
     ) -> None:
+        """`beside` is an index by the same model, whose vectors are taken instead of computed."""
         self._root = root
         self._store = store
         self._embedder = embedder
@@ -78,6 +85,7 @@ class Ingest:
         self._report = report
         self._should_stop = should_stop
         self._own_folder = own_folder
+        self._beside = beside
         self._counts = Counts()
         self._batch = _Batch()
         self._done = 0
@@ -85,13 +93,18 @@ class Ingest:
         self._last_report = 0.0
 
     def run(self) -> Counts:
-        """Brings the index up to date. Raises ScanStopped when asked to stop, and what the store raises."""
+        """Brings the index up to date. Raises ScanStopped when asked to stop, EngineFailed where a provider embeds, and
+        what the store raises.
+        """
         started = time.time_ns()
         self._expect_model()
         known = known_files(self._store, self._options)
         self._say("walking", force=True)
-        with _no_cycles():
-            self._bring_up_to_date(known, started)
+        try:
+            with _no_cycles():
+                self._bring_up_to_date(known, started)
+        except EngineCancelled:  # the stop came while a provider was at it
+            raise ScanStopped from None
         return self._counts
 
     def _bring_up_to_date(self, known: Mapping[str, FileRecord], started: int) -> None:
@@ -197,9 +210,24 @@ class Ingest:
         for record, units in files:
             known = self._store.known_units(record.path)
             fresh += [one for one in units if known.get(one.id) != one.digest]
-        vectors = self._embedder.passages([one.passage for one in fresh])
-        by_id = {one.id: vector for one, vector in zip(fresh, vectors, strict=True)}
+        by_id = self._ready(fresh)
+        left = [one for one in fresh if one.id not in by_id]
+        vectors = self._embedder.passages([one.passage for one in left])
+        by_id.update((one.id, vector) for one, vector in zip(left, vectors, strict=True))
         return [FileUnits(record, tuple(_unit(one, by_id) for one in units)) for record, units in files]
+
+    def _ready(self, units: Iterable[Indexed]) -> dict[str, Vector | None]:
+        """The vectors that the index beside has of just these texts."""
+        if self._beside is None:
+            return {}
+        digests: dict[str, dict[str, bytes]] = {}
+        for one in units:
+            if one.entity.path not in digests:
+                digests[one.entity.path] = self._beside.known_units(one.entity.path)
+        same = [one.id for one in units if digests[one.entity.path].get(one.id) == one.digest]
+        rows = self._beside.rows_of(same)
+        vectors = self._beside.vectors(rows.values())
+        return {one: vectors.get(row) for one, row in rows.items()}
 
     def _check_stop(self) -> None:
         if self._should_stop():

@@ -1,11 +1,12 @@
 """A question to ranked candidates: both arms, one order."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from braindex.domain.ports import DenseIndex, Embedder, Vector, VectorSource
+from braindex.domain.engines import EngineFailed
+from braindex.domain.ports import DenseIndex, Embedder, Vector, VectorSource, WordModel
 from braindex.domain.question import Analysis, analyse, compound_terms, phrase_terms
 from braindex.domain.ranking import (
     WEIGHTS,
@@ -15,6 +16,7 @@ from braindex.domain.ranking import (
     rank,
     soft_match,
 )
+from braindex.domain.results import Workspace
 from braindex.domain.units import EntityFilter
 from braindex.domain.words import terms
 from braindex.registry.index import IndexStore
@@ -27,16 +29,20 @@ WRITTEN_MOST: Final = 60  # … and beyond which it says nothing
 NAMED_LIMIT: Final = 200  # entities of the very name asked for
 FEEDBACK_SOURCES: Final = 4
 FEEDBACK_WEIGHT: Final = 0.4
+_FLOAT_BYTES: Final = 4
 COMMON_SHARE: Final = 10  # a word in over a tenth of the entities is no evidence …
 COMMON_LEAST: Final = 5  # … unless these are so few that a tenth of them says nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """Candidates, best first, and what the question was understood as."""
+    """Candidates, best first, and what the question was understood as. `note` says in one line why the vectors could
+    not help, else "".
+    """
 
     analysis: Analysis
     candidates: tuple[Candidate, ...]
+    note: str = ""
 
 
 class OpenDense(Protocol):
@@ -45,30 +51,88 @@ class OpenDense(Protocol):
     def __call__(self, folder: Path, source: VectorSource) -> DenseIndex: ...
 
 
+class Embedders(Protocol):
+    """Who embeds what."""
+
+    @property
+    def local(self) -> WordModel:
+        """The model that needs no network."""
+        ...
+
+    def of(self, workspace: Workspace, stopped: Callable[[], bool] = lambda: False) -> Embedder:
+        """The one that the settings choose for a workspace, for one use, which ends soon after `stopped` turns true."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Arms:
     """What both arms of any workspace need, chosen by `bootstrap`."""
 
-    embedder: Embedder
+    embedders: Embedders
     open_dense: OpenDense
 
-    def retriever(self, folder: Path, store: IndexStore) -> "Retriever":
+    def retriever(self, workspace: Workspace, folder: Path, store: IndexStore) -> "Retriever":
         """The arms of the workspace whose data is in `folder`, over its open index."""
-        return Retriever(store, self.open_dense(folder, store), self.embedder)
+        dense = self.open_dense(folder, store)
+        return Retriever(store, dense, self.embedders.of(workspace), self.embedders.local)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question's vectors: `vector` is of the index's model, `words` of the one that compares words."""
+
+    vector: Vector | None
+    words: Vector | None
+    note: str = ""
 
 
 class Retriever:
-    """Both arms of one workspace, for one question at a time."""
+    """Both arms of one workspace, for one question at a time.
 
-    def __init__(self, store: IndexStore, dense: DenseIndex, embedder: Embedder) -> None:
+    `embedder` makes the vectors that are searched for, `local` those that names and words are compared by; where the
+    index was made by `local`, it does both.
+    """
+
+    def __init__(self, store: IndexStore, dense: DenseIndex, embedder: Embedder, local: WordModel) -> None:
         self._store = store
         self._dense = dense
         self._embedder = embedder
+        self._local = local
 
     def retrieve(self, text: str, narrowed: EntityFilter, threshold: float) -> Retrieved:
-        """Ranked candidates. One past the distance threshold stays only if a telling word of the question hits it."""
+        """Ranked candidates. One past the distance threshold stays only if a telling word of the question hits it.
+
+        Where the index is another model's, or the provider fails, the question's words alone are searched for.
+        """
         analysis = analyse(text)
-        vector = self._embedder.question(analysis.text)
+        while True:
+            made_with = self._store.model()
+            asked = self._asked(analysis.text, made_with)
+            with self._store.snapshot():
+                if self._store.model() == made_with:  # else an index made anew came in between
+                    return self._ranked(analysis, self._fitting(asked), narrowed, threshold)
+
+    def _asked(self, text: str, made_with: str | None) -> _Asked:
+        words = self._local.question(text)
+        if made_with is None or _made_by(self._local, made_with):
+            return _Asked(words, words)
+        if not _made_by(self._embedder, made_with):
+            return _Asked(None, words, "the index is of another embedding model: searched by the question's words alone")
+        try:
+            return _Asked(self._embedder.question(text), words)
+        except EngineFailed as failure:
+            return _Asked(None, words, f"searched by the question's words alone, since {failure}")
+
+    def _fitting(self, asked: _Asked) -> _Asked:
+        """Without a vector that has not as many numbers as the stored ones: a provider may change its model."""
+        stored = self._store.dimension()
+        if asked.vector is None or stored is None or len(asked.vector) == stored * _FLOAT_BYTES:
+            return asked
+        note = "the embedding model gives other vectors than those of the index: searched by the question's words alone"
+        return _Asked(None, asked.words, note)
+
+    def _ranked(self, analysis: Analysis, asked: _Asked, narrowed: EntityFilter, threshold: float) -> Retrieved:
+        vector = asked.vector
         lexical = dict(self._store.search(analysis.terms, ARM_LIMIT, narrowed))
         written = self._written(analysis, narrowed)
         named = self._named(analysis, narrowed)
@@ -86,9 +150,8 @@ class Retriever:
         candidates = self._candidates(kept, distances, lexical)
         for one in candidates:
             one.written = written.get(one.row, 0.0)
-        if vector is not None:
-            self._measure(analysis, vector, candidates, idf)
-        return Retrieved(analysis, tuple(rank(analysis, candidates, idf, narrowed)))
+        self._measure(analysis, asked, candidates, idf)
+        return Retrieved(analysis, tuple(rank(analysis, candidates, idf, narrowed)), asked.note)
 
     def _written(self, analysis: Analysis, narrowed: EntityFilter) -> dict[int, float]:
         """Rows that hold the question word for word, or the symbol it asks for: an error message, an option, a key.
@@ -140,15 +203,17 @@ class Retriever:
         ]
 
     def _measure(
-        self, analysis: Analysis, vector: Vector, candidates: Sequence[Candidate], idf: Mapping[str, float]
+        self, analysis: Analysis, asked: _Asked, candidates: Sequence[Candidate], idf: Mapping[str, float]
     ) -> None:
         """Fills in the signals that need vectors, those that the question's type gives a weight."""
         weights = WEIGHTS[analysis.type]
-        if weights.feedback:
-            self._feedback(vector, candidates)
+        if weights.feedback and asked.vector is not None:
+            self._feedback(asked.vector, candidates)
+        if asked.words is None:
+            return
         if weights.name_vector:
             names = [(one.entity.name, one.entity.parent) for one in candidates]
-            for one, value in zip(candidates, self._embedder.name_similarities(vector, names), strict=True):
+            for one, value in zip(candidates, self._local.name_similarities(asked.words, names), strict=True):
                 one.name_vector = value
         if weights.soft_path:
             matches = self._soft(analysis, idf, [one.entity.path for one in candidates])
@@ -176,5 +241,10 @@ class Retriever:
     def _soft(self, analysis: Analysis, idf: Mapping[str, float], texts: Iterable[str]) -> dict[str, float]:
         from_words = [max((idf.get(term, 0.0) for term in terms(word)), default=0.0) for word in analysis.words]
         distinct = list(dict.fromkeys(texts))
-        similarities = self._embedder.word_similarities(analysis.words, distinct)
+        similarities = self._local.word_similarities(analysis.words, distinct)
         return {text: soft_match(one, from_words) for text, one in zip(distinct, similarities, strict=True)}
+
+
+def _made_by(embedder: Embedder, made_with: str) -> bool:
+    """Whether the stored vectors can be compared with this model's, whatever version of the indexing stored them."""
+    return made_with.rpartition("/")[0] == embedder.model

@@ -14,13 +14,12 @@ from filelock import FileLock, Timeout
 from braindex.domain.errors import BraindexError
 from braindex.domain.identity import short_id
 from braindex.domain.options import WorkspaceOptions
-from braindex.domain.ports import Embedder
 from braindex.domain.results import ScanProgress, ScanStatus, ScanSummary, State, Workspace
 from braindex.indexing.own_data import OwnFolders
 from braindex.registry.failures import StoreDamaged
 from braindex.registry.index import IndexStore
 from braindex.services.counts import Counts, Progress, ScanStopped
-from braindex.services.retrieve import OpenDense
+from braindex.services.retrieve import Embedders, OpenDense
 from braindex.services.roots import checked_root
 from braindex.services.workspaces import LOCK_FILE, Workspaces, drop_requested, is_being_scanned
 
@@ -36,7 +35,7 @@ _IDLE: Final = ScanProgress("waiting", 0, 0, 0)
 class ScanParts:
     """What a scan is made of, chosen by `bootstrap`."""
 
-    embedder: Embedder
+    embedders: Embedders
     open_dense: OpenDense
     options: Callable[[Path], WorkspaceOptions]
     after_scan: Callable[[Workspace, Path, IndexStore], None] = lambda *_: None

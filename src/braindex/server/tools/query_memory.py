@@ -68,11 +68,14 @@ def build(context: ToolContext, log_path: str) -> GuardedTool:
 
 
 def _structured(answer: Answer, *, show_sources: bool) -> dict[str, Any]:
-    """The answer's JSON. Sources that an engine's answer already cites may be left out; without one they are
-    it. Beside an answer they are where to look, and their lines would cost the agent as much again.
-    """
+    """The answer's JSON. Sources that an engine's answer already cites may be left out; without one they are it."""
     found = {**answer.as_json(), "query": shortened(answer.query)}  # the agent knows its own question
     if answer.answer is None:
         return found
-    sources = [{**one, "signature": "", "excerpt": ""} for one in found["sources"]] if show_sources else []
-    return {**found, "sources": sources}
+    return {**found, "sources": [_beside(one) for one in found["sources"]] if show_sources else []}
+
+
+def _beside(source: dict[str, Any]) -> dict[str, Any]:
+    """A source beside an answer: where to look. All its keys stay; what it says would cost the agent as much again."""
+    numbers = {key: source[key] and round(source[key], 2) for key in ("distance", "score")}
+    return {**source, "signature": "", "excerpt": "", "id": "", **numbers}
