@@ -1,14 +1,15 @@
 """The composition root: the only file that names concrete adapters."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from braindex.config import Settings
 from braindex.domain.engines import Engine
-from braindex.domain.ports import DenseIndex, Embedder, Passage, Vector, VectorSource
+from braindex.domain.ports import DenseIndex, Embedder, Passage, Vector, VectorSource, WordModel
+from braindex.domain.results import Workspace
 from braindex.domain.usage import EngineName
 from braindex.llm.deepseek import DeepSeek
 from braindex.llm.ollama import Ollama
@@ -17,6 +18,7 @@ from braindex.services.ask import Asking
 from braindex.services.brief import BriefParts, Briefs
 from braindex.services.brief_writing import BriefWriter
 from braindex.services.freshness import Freshness
+from braindex.services.metering import EmbeddingMeter
 from braindex.services.retrieve import Arms
 from braindex.services.scan import ScanParts, Scans
 from braindex.services.status import Status
@@ -55,10 +57,10 @@ class _Model:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._loaded: Embedder | None = None
+        self._loaded: WordModel | None = None
 
     @property
-    def _embedder(self) -> Embedder:
+    def _embedder(self) -> WordModel:
         with self._lock:
             if self._loaded is None:
                 from braindex.embedding.bundled import BundledEmbedder  # noqa: PLC0415 - see above
@@ -85,6 +87,39 @@ class _Model:
 
     def word_similarities(self, question_words: Sequence[str], texts: Sequence[str]) -> list[list[float]]:
         return self._embedder.word_similarities(question_words, texts)
+
+
+class _Embedders:
+    """The bundled model, and the one that the settings choose for a workspace; imported at first use."""
+
+    def __init__(self, settings: Settings, usage: UsageService) -> None:
+        self.local: WordModel = _Model()
+        self._settings = settings
+        self._usage = usage
+        self._lock = threading.Lock()
+        self._remote: Any = None
+
+    def of(self, workspace: Workspace, stopped: Callable[[], bool] = lambda: False) -> Embedder:
+        if self._settings.embedding_of(Path(workspace.path)) == "bundled":
+            return self.local
+        from braindex.embedding.remote import Limits, RemoteEmbedder  # noqa: PLC0415 - numpy, as above
+
+        with self._lock:
+            if self._remote is None:
+                api = self._api()
+                self._remote = api, Limits(api.texts, api.request_bytes)  # what is learned of the model is kept
+            api, limits = self._remote
+        meter = EmbeddingMeter(self._usage, workspace.id, self._settings.max_daily_cost)
+        return RemoteEmbedder(api, limits, meter, stopped)
+
+    def _api(self) -> Any:
+        from braindex.embedding.ollama import OllamaEmbeddings  # noqa: PLC0415 - numpy, as above
+        from braindex.embedding.openai_compatible import OpenAIEmbeddings  # noqa: PLC0415 - the same
+
+        here, local = self._settings, self._settings.memory_mode == "local"
+        if here.embedding == "ollama":
+            return OllamaEmbeddings(here.ollama_embed_model, here.ollama_host, local_only=local)
+        return OpenAIEmbeddings(here.openai_embed_model, here.openai_api_key, here.openai_base_url, local_only=local)
 
 
 class _Dense:
@@ -139,15 +174,16 @@ def build_app(settings: Settings) -> App:
     """
     if settings.memory_mode == "local":
         confine_to_loopback()
-    embedder, dense, engines = _Model(), _Dense(), _Engines(settings)
-    arms = Arms(embedder, dense)
+    dense, engines = _Dense(), _Engines(settings)
     workspaces = Workspaces(settings.brain_dir, dense.forget)
     prices = load_prices(Path(settings.prices_file).expanduser() if settings.prices_file else None)
     usage = UsageService(settings.brain_dir, prices, tracking=settings.token_tracking)
+    embedders = _Embedders(settings, usage)
+    arms = Arms(embedders, dense)
     warm_ups = WarmUps(usage, enabled=settings.brief_warmup)
     parts = BriefParts(engines, BriefWriter(arms, usage), warm_ups, settings.rules, settings.options)
     briefs = Briefs(workspaces, parts)
-    scans = Scans(workspaces, ScanParts(embedder, dense, settings.options, briefs.after_scan))
+    scans = Scans(workspaces, ScanParts(embedders, dense, settings.options, briefs.after_scan))
     freshness = Freshness(workspaces, scans, settings.options)
     writer = Writer(engines, briefs, usage, warm_ups, settings.rules, max_daily_cost=settings.max_daily_cost)
     return App(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.fakes.embedders import OneEmbedder
 
 from braindex.bootstrap import App
 from braindex.domain.options import WorkspaceOptions
@@ -45,7 +46,7 @@ class CountingEmbedder(BundledEmbedder):
 
 
 def _scans(app: App, embedder: CountingEmbedder) -> Scans:
-    return Scans(app.workspaces, ScanParts(embedder, DenseIndexes().of, lambda _: WorkspaceOptions()))
+    return Scans(app.workspaces, ScanParts(OneEmbedder(embedder), DenseIndexes().of, lambda _: WorkspaceOptions()))
 
 
 def _found(app: App, workspace: Workspace, text: str) -> list[str]:
@@ -169,7 +170,7 @@ def test_a_changed_list_of_bare_files_counts_for_files_that_did_not_change(app: 
     embedder = CountingEmbedder()
 
     def scans(*bare: str) -> Scans:
-        parts = ScanParts(embedder, DenseIndexes().of, lambda _: WorkspaceOptions(skip_bare_files=bare))
+        parts = ScanParts(OneEmbedder(embedder), DenseIndexes().of, lambda _: WorkspaceOptions(skip_bare_files=bare))
         return Scans(app.workspaces, parts)
 
     scans().run(workspace)

@@ -113,9 +113,7 @@ class Settings:
         OpenAI's protocol counts as leaving wherever its address leads, as MEMORY_MODE=local refuses it at start.
         """
         stays = self.embedding == "bundled" or (
-            self.embedding == "ollama"
-            and is_loopback(self.ollama_host)
-            and not runs_in_cloud(self.ollama_embed_model)
+            self.embedding == "ollama" and is_loopback(self.ollama_host) and not runs_in_cloud(self.ollama_embed_model)
         )
         return self.embedding if stays or self.for_workspace(root).memory_mode != "local" else "bundled"
 

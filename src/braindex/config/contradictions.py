@@ -19,17 +19,18 @@ def contradictions(values: Mapping[str, Any]) -> list[str]:
 
 
 def _cannot_embed(values: Mapping[str, Any]) -> list[str]:
+    found: list[str] = []
     if values["embedding"] == "ollama" and not values["ollama_embed_model"]:
-        return [
+        found.append(
             "EMBEDDING is ollama, and OLLAMA_EMBED_MODEL names no model: set it to one that was pulled, such as "
             "nomic-embed-text, or unset EMBEDDING"
-        ]
+        )
     if values["embedding"] == "openai" and not values["openai_api_key"]:
-        return [
+        found.append(
             "EMBEDDING is openai, and OPENAI_API_KEY is not set: set it (to any text where a server of your own wants "
             "none), or unset EMBEDDING"
-        ]
-    return []
+        )
+    return found
 
 
 def _leaves_this_machine(values: Mapping[str, Any]) -> list[str]:

@@ -116,12 +116,13 @@ class Asking:
 
         def look(store: IndexStore) -> tuple[list[_Found], str]:
             coverage = self._freshness.take_in(workspace, root, store)
-            retrieved = self._arms.retriever(self._workspaces.folder(workspace), store).retrieve(
+            retrieved = self._arms.retriever(workspace, self._workspaces.folder(workspace), store).retrieve(
                 question.text,
                 EntityFilter(question.path, question.kind, question.language),
                 options.distance_threshold,
             )
-            return self._sources(store, retrieved, Verifier(root, options), question), coverage
+            sources = self._sources(store, retrieved, Verifier(root, options), question)
+            return sources, "; ".join(part for part in (coverage, retrieved.note) if part)
 
         return self._workspaces.with_index(workspace, look)
 

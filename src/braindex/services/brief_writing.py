@@ -84,7 +84,7 @@ class BriefWriter:
         from braindex.services.briefing.text import section_material, section_query  # noqa: PLC0415 - the same
 
         facts = gather(subject.workspace.name, subject.root, subject.store, subject.options)
-        retriever = self._arms.retriever(subject.folder, subject.store)
+        retriever = self._arms.retriever(subject.workspace, subject.folder, subject.store)
         tasks: list[_Task] = []
         for title in SECTIONS:
             found = retriever.retrieve(section_query(title), EntityFilter(), subject.options.distance_threshold)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from braindex.domain.engines import EngineFailed
 from braindex.domain.errors import BraindexError
 from braindex.domain.options import WorkspaceOptions
 from braindex.domain.results import ScanProgress, Workspace
@@ -18,6 +19,7 @@ LOOK_EVERY: Final = 2.0  # … and at most so many seconds
 LOOK_TIME: Final = 0.1  # seconds a question waits for the look; a longer one goes on by itself
 TAKE_IN_TIME: Final = 1.0  # seconds a question waits for changes to be indexed
 FIRST_SCAN_TIME: Final = 6.0  # seconds from a first scan's start in which questions wait; clients give up after ten
+REBUILD_EVERY: Final = 30.0  # seconds between the starts of two attempts to make an index anew, when they fail
 _STILL_LOOKING: Final = "the folder is still being looked through for changes: the newest edits may be missing"
 
 
@@ -28,6 +30,7 @@ class Freshness:
         self._workspaces = workspaces
         self._scans = scans
         self._options = options
+        self._rebuilds: dict[str, ScanHandle] = {}
         self._looking: dict[str, _Look] = {}
         self._lock = threading.Lock()
 
@@ -36,10 +39,10 @@ class Freshness:
 
         Starts the first scan of a workspace that never had one, and raises its error.
         """
-        if store.scan_marks().last_scan is None or not self._scans.fits(store):
-            handle = self._scans.start(workspace)
-            left = max(0.0, FIRST_SCAN_TIME - handle.seconds())
-            return "" if handle.wait_indexed(left) else _first(handle.progress())
+        if store.scan_marks().last_scan is None:
+            return self._first_scan(workspace, store)
+        if not self._scans.fits(workspace, store):
+            return self._rebuild(workspace)
         running = self._scans.running(workspace)
         if running is None and self._scans.seconds_since(workspace) >= self._pause(workspace):
             look = self._look(workspace, root)
@@ -52,6 +55,27 @@ class Freshness:
             return "" if running.wait_indexed(TAKE_IN_TIME) else _later(running.progress())
         except BraindexError as error:
             return f"changes since the last scan could not be taken in: {error}"
+
+    def _first_scan(self, workspace: Workspace, store: IndexStore) -> str:
+        handle = self._scans.start(workspace)
+        try:
+            indexed = handle.wait_indexed(max(0.0, FIRST_SCAN_TIME - handle.seconds()))
+        except EngineFailed as failure:
+            if not store.entity_count():
+                raise
+            return f"the first scan could not be finished: {failure}"
+        return "" if indexed else _first(handle.progress())
+
+    def _rebuild(self, workspace: Workspace) -> str:
+        """Has an index of another model or version made anew; it answers until then. One that failed waits a while."""
+        handle = self._rebuilds.get(workspace.id)
+        if handle is None or not (handle.running or (handle.failed and handle.seconds() < REBUILD_EVERY)):
+            handle = self._rebuilds[workspace.id] = self._scans.start(workspace)
+        try:
+            indexed = handle.wait_indexed(max(0.0, FIRST_SCAN_TIME - handle.seconds()))
+        except BraindexError as error:
+            return f"the index was made by another model or version and could not be made anew: {error}"
+        return "" if indexed else _anew(handle.progress())
 
     def _pause(self, workspace: Workspace) -> float:
         """Seconds between two looks: next to nothing for a small project, so that an edit is seen at once."""
@@ -105,6 +129,11 @@ class _Look:
 def _first(progress: ScanProgress) -> str:
     total = progress.files_total or "?"
     return f"the first scan is running: {progress.files_done} of {total} files are searched; ask again for the rest"
+
+
+def _anew(progress: ScanProgress) -> str:
+    total = progress.files_total or "?"
+    return f"the index is being made anew ({progress.files_done} of {total} files); until then the old one answers"
 
 
 def _later(progress: ScanProgress) -> str:

@@ -117,7 +117,9 @@ class Retriever:
         if made_with is None or _made_by(self._local, made_with):
             return _Asked(words, words)
         if not _made_by(self._embedder, made_with):
-            return _Asked(None, words, "the index is of another embedding model: searched by the question's words alone")
+            return _Asked(
+                None, words, "the index is of another embedding model: searched by the question's words alone"
+            )
         try:
             return _Asked(self._embedder.question(text), words)
         except EngineFailed as failure:
@@ -131,8 +133,8 @@ class Retriever:
         note = "the embedding model gives other vectors than those of the index: searched by the question's words alone"
         return _Asked(None, asked.words, note)
 
-    def _ranked(self, analysis: Analysis, asked: _Asked, narrowed: EntityFilter, threshold: float) -> Retrieved:
-        vector = asked.vector
+    def _ranked(self, analysis: Analysis, question: _Asked, narrowed: EntityFilter, threshold: float) -> Retrieved:
+        vector = question.vector
         lexical = dict(self._store.search(analysis.terms, ARM_LIMIT, narrowed))
         written = self._written(analysis, narrowed)
         named = self._named(analysis, narrowed)
@@ -150,8 +152,8 @@ class Retriever:
         candidates = self._candidates(kept, distances, lexical)
         for one in candidates:
             one.written = written.get(one.row, 0.0)
-        self._measure(analysis, asked, candidates, idf)
-        return Retrieved(analysis, tuple(rank(analysis, candidates, idf, narrowed)), asked.note)
+        self._measure(analysis, question, candidates, idf)
+        return Retrieved(analysis, tuple(rank(analysis, candidates, idf, narrowed)), question.note)
 
     def _written(self, analysis: Analysis, narrowed: EntityFilter) -> dict[int, float]:
         """Rows that hold the question word for word, or the symbol it asks for: an error message, an option, a key.

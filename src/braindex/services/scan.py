@@ -14,6 +14,7 @@ from filelock import FileLock, Timeout
 from braindex.domain.errors import BraindexError
 from braindex.domain.identity import short_id
 from braindex.domain.options import WorkspaceOptions
+from braindex.domain.ports import Embedder
 from braindex.domain.results import ScanProgress, ScanStatus, ScanSummary, State, Workspace
 from braindex.indexing.own_data import OwnFolders
 from braindex.registry.failures import StoreDamaged
@@ -78,6 +79,10 @@ class ScanHandle:
     @property
     def running(self) -> bool:
         return not self._finished.is_set()
+
+    @property
+    def failed(self) -> bool:
+        return self._error is not None
 
     def finish(self, summary: ScanSummary | None, error: BaseException | None) -> None:
         self._summary, self._error = summary, error
@@ -200,7 +205,7 @@ class Scans:
         """The scan itself, under the writer lock; called again when the index turned out to be damaged."""
         started = time.monotonic()
         folder = self._workspaces.folder(workspace)
-        counts = self._ingest(root, folder, store, report, handle.stop)
+        counts = self._ingest(workspace, root, store, report, handle.stop)
         self._last[workspace.id] = time.monotonic()
         handle.indexed()
         if brief:
@@ -212,18 +217,29 @@ class Scans:
         self._workspaces.record_scan(workspace, summary, _now())
         return summary
 
-    def _ingest(self, root: Path, folder: Path, store: IndexStore, report: Progress, stop: threading.Event) -> Counts:
+    def _ingest(
+        self, workspace: Workspace, root: Path, store: IndexStore, report: Progress, stop: threading.Event
+    ) -> Counts:
         """The files into the index, between its markers, so that a scan that was cut short is known."""
         from braindex.services.ingest import Ingest  # noqa: PLC0415 - a server's start needs no parser
+        from braindex.services.rebuild import bring_up_to_date  # noqa: PLC0415 - the same
 
-        ingest = Ingest(
-            root, store, self._parts.embedder, self._parts.options(root),
-            own_folder=self._workspaces.data_folder, report=report,
-            should_stop=lambda: stop.is_set() or drop_requested(folder),
-        )  # fmt: skip
+        folder = self._workspaces.folder(workspace)
+        options = self._parts.options(root)
+
+        def stopped() -> bool:
+            return stop.is_set() or drop_requested(folder)
+
+        def scan(into: IndexStore, embedder: Embedder, beside: IndexStore | None) -> Counts:
+            return Ingest(
+                root, into, embedder, options,
+                own_folder=self._workspaces.data_folder, report=report, should_stop=stopped, beside=beside,
+            ).run()  # fmt: skip
+
+        embedders = self._parts.embedders
         store.scan_started(_now())
         try:
-            counts = ingest.run()
+            counts = bring_up_to_date(folder, store, embedders.of(workspace, stopped), embedders.local, scan)
         except (ScanStopped, StoreDamaged):
             raise
         except BraindexError as error:
@@ -266,11 +282,11 @@ class Scans:
         merge = f"braindex workspaces merge {short_id(old.id)} {short_id(workspace.id)}"
         return (f"this looks like {old.path}, moved: `{merge}` brings its notes along",)
 
-    def fits(self, store: IndexStore) -> bool:
+    def fits(self, workspace: Workspace, store: IndexStore) -> bool:
         """False for an index of another model or version: its next scan makes it anew."""
         from braindex.services.ingest import fits  # noqa: PLC0415 - a server's start needs no parser
 
-        return fits(store, self._parts.embedder)
+        return fits(store, self._parts.embedders.of(workspace))
 
     def mark_current(self, workspace: Workspace) -> None:
         """A look at the disk found nothing to do."""

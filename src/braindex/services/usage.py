@@ -63,7 +63,8 @@ class UsageService:
         self, workspace_id: str, called: Engine | None, operation: Operation, usage: Usage, tokens_saved: int = 0
     ) -> None:
         """Enters a call to an engine (None: a question that its sources answered) that ended at this moment."""
-        engine, model = ("none", "") if called is None else (called.name, called.model)
+        engine: EngineName = "none" if called is None else called.name
+        model = "" if called is None else called.model
         now = self._now()
         cost = self.cost(engine, model, now, usage)
         self.record(Call(workspace_id, engine, model, operation, now, usage, cost, tokens_saved))
