@@ -16,6 +16,7 @@ from braindex.vectors.exact import Found, Matrix, MatrixCache, blend, nearest_of
 # 154 MB of vectors of 256 numbers, which ChromaDB would hold in memory as well, and 15 ms a question. Unlike ChromaDB
 # a matrix answers while another process writes, and with any filter.
 EXACT_LIMIT: Final = 150_000
+_USUAL_BYTES: Final = 1024  # of a vector of the bundled model; of longer ones fewer are held in memory
 _KEPT_WORKSPACES: Final = 3
 _KEPT_BYTES: Final = 160_000_000
 _BLOCK: Final = 4096
@@ -60,7 +61,7 @@ class WorkspaceVectors:
         with self._source.snapshot():
             if limit < 1 or self._source.vector_count() == 0:
                 return []
-            matrix = self._matrix()
+            matrix = self._matrix(len(question))
             if matrix is not None:
                 positions = None if among is None else matrix.positions(among)
                 return matrix.nearest(question, limit, positions)
@@ -71,7 +72,7 @@ class WorkspaceVectors:
     def distances(self, question: Vector, rows: Sequence[int]) -> dict[int, float]:
         """The true distance of each row that has a vector."""
         with self._source.snapshot():
-            matrix = self._matrix() or Matrix.of_vectors(self._source.vectors(rows))
+            matrix = self._matrix(len(question)) or Matrix.of_vectors(self._source.vectors(rows))
         return dict(matrix.distances(question, matrix.positions(rows))) if len(matrix.rows) else {}
 
     def blend(self, question: Vector, rows: Sequence[tuple[int, float]], weight: float) -> Vector:
@@ -125,9 +126,9 @@ class WorkspaceVectors:
         self._chroma.reset()
         self._source.outbox_all()
 
-    def _matrix(self) -> Matrix | None:
-        """All vectors in memory, or None where they are too many for that."""
-        if self._source.vector_count() > self._exact_limit:
+    def _matrix(self, vector_bytes: int) -> Matrix | None:
+        """All vectors in memory, or None where they are too many, or of too many numbers, for that."""
+        if self._source.vector_count() * max(vector_bytes, _USUAL_BYTES) > self._exact_limit * _USUAL_BYTES:
             return None
         generation = self._source.vector_generation()
         return self._cache.get(self._folder, generation, self._loaded, self._updated)
@@ -179,7 +180,7 @@ class WorkspaceVectors:
 class DenseIndexes:
     """The dense indexes of all workspaces: what is kept between operations, for the few used last.
 
-    Safe from several threads. `exact_limit` is the number of vectors up to which a workspace is searched
+    Safe from several threads. `exact_limit` is the number of vectors of 1 kB up to which a workspace is searched
     exactly.
     """
 

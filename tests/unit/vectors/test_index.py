@@ -308,3 +308,13 @@ def test_only_a_few_workspaces_stay_open(tmp_path, fill, pack) -> None:
             assert len(index.nearest(pack([1, 0]), 5)) == 1
         assert len(indexes._open) <= 2
     indexes.close()
+
+
+@pytest.mark.parametrize(("numbers", "exact"), [(256, True), (1536, False)])
+def test_longer_vectors_are_held_in_memory_in_smaller_numbers(numbers, exact, folder, store, fill, pack, crowd) -> None:
+    people = crowd(20, numbers)
+    fill(store, people)
+    indexes = DenseIndexes(exact_limit=100)
+    found = indexes.of(folder, store).nearest(pack(next(iter(people.values()))), 3)
+    assert (found[0][1], len(found)) == (0.0, 3)
+    assert bool(indexes._cache._kept) == exact
