@@ -10,11 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from filelock import FileLock
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
-from mcp_types import CallToolResult, TextContent
+from mcp.shared.exceptions import MCPDeprecationWarning
+from mcp.shared.subscriptions import ResourceUpdated
+from mcp_types import CallToolResult, ResourceUpdatedNotification, TextContent
+from tests.fakes.deepseek import KEY
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 HUNG = 60  # seconds after which a child counts as hung; nothing is expected to come near it
@@ -58,17 +62,23 @@ class Box:
             cwd=self.project,
         )
 
-    def lock(self) -> FileLock:
-        """The writer's lock of the project's workspace: while it is held, a scan waits and never ends."""
+    def run(self, *arguments: str, given: str = "") -> str:
+        """What a command prints about the project."""
         done = subprocess.run(
-            [sys.executable, "-m", "braindex", "status", "--json"],
+            [sys.executable, "-m", "braindex", *arguments],
             cwd=self.project,
             env=self.environment(),
+            input=given,
+            encoding="utf-8",
             capture_output=True,
             timeout=HUNG,
             check=True,
         )
-        folder = self.brain / "workspaces" / json.loads(done.stdout)["workspace_id"]
+        return done.stdout
+
+    def lock(self) -> FileLock:
+        """The writer's lock of the project's workspace: while it is held, a scan waits and never ends."""
+        folder = self.brain / "workspaces" / json.loads(self.run("status", "--json"))["workspace_id"]
         folder.mkdir(parents=True, exist_ok=True)
         return FileLock(folder / "write.lock")
 
@@ -165,7 +175,10 @@ async def test_a_client_scans_with_progress_asks_and_reads_the_status(box, mode)
 
     async with Client(stdio_client(box.parameters()), mode=mode) as client:
         names = {tool.name for tool in (await client.list_tools()).tools}
-        assert {"query_memory", "scan_workspace", "scan_status", "list_workspaces"} <= names
+        assert names == {
+            "query_memory", "get_brief", "scan_workspace", "scan_status", "update_brief", "list_workspaces",
+            "usage_report",
+        }  # fmt: skip
         scanned = await client.call_tool("scan_workspace", {}, progress_callback=on_progress)
         assert not scanned.is_error, text_of(scanned)
         assert (scanned.structured_content or {})["state"] == "complete"
@@ -186,6 +199,67 @@ async def test_a_client_scans_with_progress_asks_and_reads_the_status(box, mode)
         wrong = await client.call_tool("query_memory", {"query": "q", "workspace": "/etc"})
         assert wrong.is_error
         assert "refused" in text_of(wrong)
+
+
+@pytest.mark.anyio
+async def test_a_client_of_the_older_protocol_is_told_of_a_brief_that_the_command_line_replaced(box):
+    told = anyio.Event()
+
+    async def on_message(message: Any) -> None:
+        if isinstance(message, ResourceUpdatedNotification):
+            told.set()
+
+    async with Client(stdio_client(box.parameters()), mode="legacy", message_handler=on_message) as client:
+        await client.call_tool("scan_workspace", {})
+        (brief,) = (await client.list_resources()).resources
+        with pytest.warns(MCPDeprecationWarning):
+            await client.subscribe_resource(brief.uri)
+        box.run("brief", "--from-file", "-", given="# From the command line\n")
+        await client.call_tool("list_workspaces", {})
+        with anyio.fail_after(HUNG):
+            await told.wait()
+        (read,) = (await client.read_resource(brief.uri)).contents
+    assert read.text == "# From the command line\n"
+
+
+@pytest.mark.anyio
+async def test_a_client_of_the_newer_protocol_is_told_of_a_brief_that_the_command_line_replaced(box):
+    async with Client(stdio_client(box.parameters())) as client:
+        await client.call_tool("scan_workspace", {})
+        (brief,) = (await client.list_resources()).resources
+        async with client.listen(resource_subscriptions=[brief.uri]) as stream:
+            box.run("brief", "--from-file", "-", given="# From the command line\n")
+            await client.call_tool("list_workspaces", {})
+            with anyio.fail_after(HUNG):
+                event = await anext(aiter(stream))
+        assert event == ResourceUpdated(uri=brief.uri)
+
+
+def test_a_cancelled_question_hangs_up_on_its_engine(serve, box, fake_deepseek):
+    box.run("scan")
+    fake_deepseek.fail_always("slow", seconds=HUNG)
+    server = serve(DEEPSEEK_API_KEY=KEY, DEEPSEEK_BASE_URL=fake_deepseek.url, BRIEF_WARMUP="false")
+    server.start()
+    server.call(2, "query_memory", query="total_price")
+    assert fake_deepseek.waiting.wait(HUNG)
+    server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}})
+    assert fake_deepseek.hung_up.wait(HUNG)
+    server.send({"jsonrpc": "2.0", "id": 3, "method": "ping"})
+    assert server.read() == {"jsonrpc": "2.0", "id": 3, "result": {}}
+
+
+def test_a_call_to_an_engine_does_not_outlive_the_client(serve, box, fake_deepseek):
+    box.run("scan")
+    fake_deepseek.fail_always("slow", seconds=HUNG)
+    server = serve(DEEPSEEK_API_KEY=KEY, DEEPSEEK_BASE_URL=fake_deepseek.url)
+    server.start()
+    server.call(2, "update_brief")
+    assert server.read()["method"] == "notifications/progress"
+    assert fake_deepseek.waiting.wait(HUNG)
+    server.close_input()
+    server.rest()
+    assert server.process.returncode == 0
+    assert fake_deepseek.hung_up.wait(HUNG)
 
 
 @pytest.mark.anyio
@@ -229,7 +303,7 @@ def test_initialize_and_the_list_of_tools_come_before_any_heavy_import(serve):
     _, err = server.rest()
     imported = {line.rpartition("|")[2].strip() for line in err.decode().splitlines() if "import time:" in line}
     assert "mcp.server.mcpserver" in imported
-    assert not {"numpy", "chromadb", "tree_sitter"} & imported
+    assert not {"numpy", "chromadb", "tree_sitter", "openai", "ollama"} & imported
 
 
 def test_what_a_library_prints_on_import_stays_off_the_wire(serve, box, tmp_path):

@@ -5,13 +5,15 @@ import stat
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from braindex.domain.results import Skipped
 from braindex.indexing.ignore import GITIGNORE, MEMIGNORE, RuleFile, read_rules
 from braindex.indexing.opening import Unreadable, read_file
 
 # A `.git` file and `commondir` hold one path.
-_POINTER_BYTES = 8192
+_POINTER_BYTES: Final = 8192
+_SHARES: Final = ("\\\\", "//")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +98,11 @@ def info_exclude(
 
 
 def _git_directory(git: Path) -> Path:
-    """Where a repository keeps what its worktrees share. A `.git` file and `commondir` say where that is."""
-    if git.is_dir():
+    """Where a repository keeps what its worktrees share. A `.git` file and `commondir` say where that is.
+
+    What they say may be anything: nothing here takes it for a path that exists, or for one at all.
+    """
+    if os.path.isdir(git):  # not Path.is_dir, which raises for a link into a folder that may not be entered
         return git
     directory = git.parent / _pointer(git).removeprefix("gitdir:").strip()
     return directory / _pointer(directory / "commondir")
@@ -105,9 +110,11 @@ def _git_directory(git: Path) -> Path:
 
 def _pointer(path: Path) -> str:
     try:
-        return read_file(str(path), _POINTER_BYTES).decode("utf-8", "surrogateescape").strip()
+        target = read_file(str(path), _POINTER_BYTES).decode("utf-8", "surrogateescape").strip()
     except Unreadable:
         return ""
+    # A share on another machine is not asked for because a file says so.
+    return "" if target.removeprefix("gitdir:").lstrip().startswith(_SHARES) else target
 
 
 def _is_plain_file(path: Path) -> bool:

@@ -33,21 +33,27 @@ _SECRET_NAMES: Final = _words(
     .terraformrc terraform.rc credentials credentials.json credentials.yml credentials.yaml credentials.toml
     credentials.ini credentials.csv credentials.txt credentials.xml secrets.json secrets.yml secrets.yaml
     secrets.toml secrets.ini secrets.txt .secrets client_secret.json client_secrets.json kubeconfig
-    application_default_credentials.json accesskeys.csv
+    application_default_credentials.json accesskeys.csv .flaskenv .dev.vars .dockerconfigjson local.settings.json
+    wp-config.php .htdigest rclone.conf .rclone.conf .vault_pass .vault_password .vault-pass vault_pass.txt
     """
 )
 _SECRET_ENDINGS: Final = (
     ".pem", ".key", ".p12", ".pfx", ".p8", ".ppk", ".jks", ".jceks", ".keystore", ".bks", ".kdb", ".kdbx",
     ".pkcs12", ".keychain", ".keychain-db", ".keytab", ".tfstate", ".tfstate.backup", ".ovpn", ".agekey",
-    ".secret", ".secrets",
+    ".secret", ".secrets", ".pk8", ".jwk",
 )  # fmt: skip
-# `.env`, `.env.local`, `.env-prod`, `prod.env`, `prod.env.bak`; not `.environment`, not `vite-env.d.ts`.
-_ENV_FILE: Final = re.compile(
-    r"\.env(?:[.\-_~].*)?"
-    r"|.+\.env(?:\.(?:local|dev|development|test|stag\w*|prod\w*|live|bak|backup|old|orig|\d+))?"
-)
+# `.env`, `.env.local`, `.env-prod`, `prod.env`, `env.prod`; not `.environment`, not `vite-env.d.ts`, not `env.py`.
+_STAGE: Final = r"(?:local|dev|development|test|stag\w*|prod\w*|live)"
+_ENV_FILE: Final = re.compile(rf"\.env(?:[.\-_~].*)?|.+\.env(?:\.(?:{_STAGE}|json|ya?ml|toml))?|env\.{_STAGE}")
+_VARIABLES: Final = (".tfvars", ".tfvars.json")  # Terraform's values: passwords as often as not
 # `.env.example`, `example.env`, `.env.prod.template`: written to be shared.
-_ENV_SAMPLE: Final = re.compile(r"(?:.*[.\-_])?(?:example|sample|template|dist)(?:\.env)?")
+_SAMPLE: Final = re.compile(r"(?:.*[.\-_])?(?:example|sample|template|dist)(?:\.env|\.tfvars|\.tfvars\.json)?")
+# `id_rsa_work`, `deploy_rsa`; the public half has a suffix.
+_SSH_KEY: Final = re.compile(r"id_(?:rsa|dsa|ecdsa|ed25519|xmss)[_-][^.]*+|[^.]+[_-](?:rsa|dsa|ecdsa|ed25519)")
+# What editors, file managers and people put around a name when they copy a file: `.env~`, `#.env#`, `.env.swp`,
+# `id_rsa.bak`, `.env copy 2`, `credentials (1).json`.
+_BACKUP_MARK: Final = re.compile(r"\A\.?#|(?:[~#]|\.(?:sw[a-p]|bak\d?|backup|old|orig|save|tmp|copy|\d{1,8}))++\Z")
+_COPY_MARK: Final = re.compile(r"(?:[ _-]{1,3}copy(?: ?\d{1,4}| ?\(\d{1,4}\))?| ?\(\d{1,4}\)| \d{1,4})(?=\.|\Z)")
 _SERVICE_ACCOUNT: Final = re.compile(
     r"(?:.*[-_.])?(?:service[-_]?account|firebase[-_]?adminsdk|gcp[-_]?key|client[-_]?secret)"
     r"(?:key|credentials?)?(?:[-_.].*)?\.json"
@@ -114,10 +120,20 @@ def never(name: str, *, is_folder: bool) -> str | None:
 
 
 def _is_secret(name: str) -> bool:
+    if _names_a_secret(name):
+        return True
+    original = _COPY_MARK.sub("", _BACKUP_MARK.sub("", name))
+    # Vim's swap file of a name without a dot begins with one.
+    return original != name and (_names_a_secret(original) or _names_a_secret(original.removeprefix(".")))
+
+
+def _names_a_secret(name: str) -> bool:
     if name in _SECRET_NAMES or name.endswith(_SECRET_ENDINGS):
         return True
-    if ".env" in name and _ENV_FILE.fullmatch(name):
-        return _ENV_SAMPLE.fullmatch(name) is None
+    if name.endswith(_VARIABLES) or ("env" in name and _ENV_FILE.fullmatch(name)):
+        return _SAMPLE.fullmatch(name) is None
+    if _SSH_KEY.fullmatch(name):
+        return True
     return name.endswith(".json") and _SERVICE_ACCOUNT.fullmatch(name) is not None
 
 

@@ -8,13 +8,13 @@ from tree_sitter import Node, Range
 
 from braindex.domain.entities import CodeEntity
 from braindex.indexing.extract_grammars import GrammarUnavailable, grammar_of
-from braindex.indexing.extract_matches import Found, find
+from braindex.indexing.extract_matches import MOST_DEFINITIONS, Found, TooManyDefinitions, find
 from braindex.indexing.extract_parse import ParseTimeout, budget_for, parse
 from braindex.indexing.extract_scope import EntityBuilder, Numbering
 from braindex.indexing.extract_source import Source
 from braindex.languages import LANGUAGES, LanguageSpec, language_for
 
-__all__ = ["GrammarUnavailable", "ParseTimeout", "extract_entities", "language_of"]
+__all__ = ["GrammarUnavailable", "ParseTimeout", "TooManyDefinitions", "extract_entities", "language_of"]
 
 _log: Final = logging.getLogger(__name__)
 
@@ -31,8 +31,8 @@ def extract_entities(path: str | os.PathLike[str], source: str | bytes) -> list[
     `path` is what the entities carry (with `/`) and what tells the language. Bytes are read as UTF-8, a byte order
     mark is passed over, and what is not UTF-8 becomes U+FFFD. Lines end at LF, CR LF and a lone CR.
 
-    Raises GrammarUnavailable when the language cannot be parsed here, and ParseTimeout when parsing takes more CPU
-    time than a file of its size may (2 s, and 4 s a megabyte).
+    Raises GrammarUnavailable when the language cannot be parsed here, ParseTimeout when parsing takes more CPU time
+    than a file of its size may (2 s, and 4 s a megabyte), and TooManyDefinitions.
     """
     name = os.fspath(path)
     spec = language_for(name)
@@ -56,6 +56,8 @@ class _Extraction:
         entities = EntityBuilder(self._path, spec, found, self._numbering).build()
         for _, name, node in sorted(found.injections.values(), key=lambda one: one[2].start_byte):
             entities += self._injected(name, node)
+            if len(entities) > MOST_DEFINITIONS:
+                raise TooManyDefinitions
         entities.sort(key=lambda entity: (entity.start, -entity.end))
         return entities
 

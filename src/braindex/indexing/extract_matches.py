@@ -6,12 +6,25 @@ from typing import Final
 
 from tree_sitter import Node
 
+from braindex.domain.errors import BraindexError
 from braindex.indexing.extract_grammars import Grammar, Pattern
 from braindex.indexing.extract_parse import Budget, matches
 from braindex.indexing.extract_source import Source
 
 Captures = dict[str, list[Node]]
 _DEEPEST_OUTLINE_INDENT: Final = 3  # columns; a heading farther in belongs to a list or a quotation
+# In one file: a definition takes about 3 kB of memory until it is stored, and a megabyte of hand-written code has a few
+# thousand.
+MOST_DEFINITIONS: Final = 50_000
+
+
+class TooManyDefinitions(BraindexError):
+    """A file that is data rather than code."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"more than {MOST_DEFINITIONS:,} definitions: its text is generated. Split it, or name it in .memignore"
+        )
 
 
 @dataclass(slots=True)
@@ -197,4 +210,6 @@ def find(grammar: Grammar, root: Node, source: Source, budget: Budget) -> Found:
     for order, captures in matches(grammar, root, budget):
         handle, pattern = take[order]
         handle(found, order, pattern, captures)
+        if len(found.drafts) > MOST_DEFINITIONS:
+            raise TooManyDefinitions
     return found

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -11,6 +12,7 @@ from braindex.domain.entities import CALLABLE_KINDS, TYPE_KINDS, CodeEntity
 from braindex.indexing.extract_matches import Draft, Found
 from braindex.indexing.extract_text import (
     LONGEST_NAME,
+    LONGEST_SHOWN,
     comment_text,
     name_text,
     one_line,
@@ -173,8 +175,10 @@ class EntityBuilder:
             return signature(self._source, whole[0].start_byte, whole[0].end_byte, ())
         stop = captures["stop"][0] if "stop" in captures else body
         end = draft.end if stop is None else stop.start_byte
-        first = bisect_left(self._comments, (head, 0)) if self._comments else 0
-        inside = self._comments[first : bisect_left(self._comments, (end, 0))] if self._comments else ()
+        inside: Sequence[tuple[int, int]] = ()
+        if self._comments:  # of a long range only the comments in what is shown of it
+            first = bisect_left(self._comments, (head, 0))
+            inside = self._comments[first : bisect_left(self._comments, (min(end, head + LONGEST_SHOWN), 0))]
         text = signature(self._source, head, end, inside)
         return shortened(text.rstrip("; \t"), _LONGEST_VALUE) if stop is None else text
 

@@ -11,6 +11,7 @@ from braindex.indexing.extract_source import Source
 LONGEST_SIGNATURE: Final = 1000  # characters; more is a literal or generated code, and no one reads it in a list
 LONGEST_NAME: Final = 500  # characters; selectors and headings are cut there
 _UTF8_WIDEST: Final = 4  # bytes a character at most
+LONGEST_SHOWN: Final = LONGEST_SIGNATURE * _UTF8_WIDEST  # bytes of a range that a signature is made of
 
 _OPENING: Final = "([{<"
 _CLOSING: Final = ")]}>"
@@ -47,7 +48,7 @@ def shortened(text: str, limit: int) -> str:
 
 def signature(source: Source, start: int, stop: int, comments: Collection[tuple[int, int]]) -> str:
     """The text of a range on one line, comments left out, at most LONGEST_SIGNATURE characters."""
-    stop = min(stop, start + LONGEST_SIGNATURE * _UTF8_WIDEST)
+    stop = min(stop, start + LONGEST_SHOWN)
     if not comments:
         return shortened(one_line(source.text(start, stop)), LONGEST_SIGNATURE)
     pieces: list[str] = []

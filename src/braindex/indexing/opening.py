@@ -25,8 +25,10 @@ class Unreadable(Exception):
     """Why a file was not read, in words for the list of skipped files. Never leaves the room."""
 
 
-def explain(error: OSError) -> str:
-    """What the operating system said, in one line."""
+def explain(error: OSError | ValueError) -> str:
+    """What the operating system said, in one line; a ValueError is Python's, about a path it cannot hand over."""
+    if isinstance(error, ValueError):
+        return "cannot be read: its path is none that the system takes"
     if isinstance(error, FileNotFoundError):
         return "vanished during the scan"
     if error.errno == errno.ELOOP:
@@ -46,7 +48,7 @@ def read_file(path: str, limit: int) -> bytes:
         if _NO_FOLLOW == 0 and is_link(os.lstat(path)):
             raise Unreadable("a link, which is not followed")
         return _take(os.open(path, _FILE_FLAGS), limit)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise Unreadable(explain(error)) from error
 
 
@@ -60,7 +62,7 @@ def read_below(root: str, relative: str, limit: int) -> bytes:
         if _HAS_OPENAT:
             return _take(_open_stepwise(root, relative.split("/")), limit)
         return _read_checked(root, str(Path(root, relative)), limit)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise Unreadable(explain(error)) from error
 
 

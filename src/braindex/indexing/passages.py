@@ -21,6 +21,7 @@ from braindex.languages import language_for
 VERSION: Final = 1
 INDEXED_CHARACTERS: Final = 8000  # of a body; what comes later repeats the words of what came before
 _DOC_CHARACTERS: Final = 4000
+_MOST_OVERLAP: Final = 8  # functions inside each other that repeat what they enclose: more would be of quadratic size
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,23 +57,31 @@ def index_file(path: str, data: bytes, skip_bare: Sequence[str] = ()) -> list[In
 
 
 def own_texts(data: bytes, entities: Sequence[CodeEntity]) -> list[str]:
-    """The source text of each entity. A class, a section or an object is known by what is not its members'."""
+    """The source text of each entity. A class, a section or an object is known by what is not its members', and so is
+    a function inside many others."""
     holes: list[list[tuple[int, int]]] = [[] for _ in entities]
+    depths = [0] * len(entities)  # in functions
     order = sorted(range(len(entities)), key=lambda index: (entities[index].start, -entities[index].end))
     stack: list[int] = []
     for index in order:
         one = entities[index]
         while stack and entities[stack[-1]].end <= one.start:
             stack.pop()
-        if stack and (entities[stack[-1]].start, entities[stack[-1]].end) != (one.start, one.end):
-            holes[stack[-1]].append((one.start, one.end))
+        if stack:
+            outer = entities[stack[-1]]
+            depths[index] = depths[stack[-1]] + (outer.kind in CALLABLE_KINDS)
+            if (outer.start, outer.end) != (one.start, one.end):
+                holes[stack[-1]].append((one.start, one.end))
         stack.append(index)
+    for index, one in enumerate(entities):
+        if one.kind in CALLABLE_KINDS and depths[index] < _MOST_OVERLAP:
+            holes[index] = []
     return [_without(data, one, gaps) for one, gaps in zip(entities, holes, strict=True)]
 
 
 def _without(data: bytes, entity: CodeEntity, gaps: Sequence[tuple[int, int]]) -> str:
-    if not gaps or entity.kind in CALLABLE_KINDS:
-        return data[entity.start : entity.end][: INDEXED_CHARACTERS * 2].decode("utf-8", "replace")
+    if not gaps:
+        return data[entity.start : min(entity.end, entity.start + INDEXED_CHARACTERS * 2)].decode("utf-8", "replace")
     kept: list[bytes] = []
     position = entity.start
     for start, end in gaps:

@@ -95,9 +95,8 @@ async def test_a_default_answer_costs_an_agent_little_in_either_form(app, deepse
     assert structure_of(answered)["answer"] == LONG_ANSWER.strip()
     assert structure_of(answered)["sources"][0].keys() == structure_of(without)["sources"][0].keys()
     for result in (without, answered):
-        print(count_tokens(text_of(result)), cost_of(structure_of(result)))
         assert count_tokens(text_of(result)) <= ANSWER_TOKENS
-    assert cost_of(structure_of(answered)) <= 1000
+        assert cost_of(structure_of(result)) <= ANSWER_TOKENS * 1.05  # of about so many
 
 
 async def test_the_answer_of_an_engine_stands_below_its_sources_and_says_who_gave_it(deepseek_app, connect):

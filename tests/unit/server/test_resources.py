@@ -105,9 +105,12 @@ async def test_the_briefs_that_there_are_are_listed_and_read(app, era, scanned, 
     app.scans.run(empty)
     async with connected(app, era, tmp_path) as client:
         (listed,) = (await client.list_resources()).resources
+        capability = client.server_capabilities.resources
         (template,) = (await client.list_resource_templates()).resource_templates
         (read,) = (await client.read_resource(listed.uri)).contents
     assert (listed.uri, listed.name, listed.mime_type) == (uri_of(scanned), "shop", "text/markdown")
+    assert capability is not None
+    assert capability.subscribe
     assert template.uri_template == "brain://{workspace_id}/brief"
     assert read.text == app.briefs.text(scanned)
     assert read.mime_type == "text/markdown"

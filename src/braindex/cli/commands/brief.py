@@ -3,7 +3,7 @@
 import argparse
 import logging
 import sys
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from braindex.cli.confirm import confirm
 from braindex.cli.errors import DONE, FAILED
@@ -13,7 +13,9 @@ from braindex.cli.output import json_line, line, note, style
 from braindex.domain.display import safe
 from braindex.domain.errors import UsageError
 from braindex.domain.results import Workspace
-from braindex.services.brief import BriefView
+
+if TYPE_CHECKING:
+    from braindex.services.brief import BriefView
 
 FINISH_SECONDS: Final = 30.0  # for the requests that keep the provider's cache warm
 
@@ -78,7 +80,7 @@ def _content(path: str) -> str:
         raise BriefFileUnreadable(path, error) from error
 
 
-def _shown(invocation: Invocation, workspace: Workspace, view: BriefView) -> int:
+def _shown(invocation: Invocation, workspace: Workspace, view: "BriefView") -> int:
     if invocation.arguments.json:
         json_line({"workspace_id": workspace.id, "brief": view.text, **view.state.as_json()})
         return DONE

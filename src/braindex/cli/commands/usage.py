@@ -3,7 +3,7 @@
 import argparse
 import logging
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from braindex.cli.confirm import confirm
 from braindex.cli.errors import DONE, FAILED
@@ -15,7 +15,9 @@ from braindex.domain.identity import short_id
 from braindex.domain.periods import ALL, day_of
 from braindex.domain.results import Workspace
 from braindex.domain.spending import DIMENSIONS, Dimension, Sums, UsageReport, UsageRow, cost_text
-from braindex.services.usage import UsageService
+
+if TYPE_CHECKING:
+    from braindex.services.usage import UsageService
 
 # As people name what the table is by.
 _BY: Final[dict[str, Dimension]] = {
@@ -117,7 +119,7 @@ def usage_lines(
     return [span, *_table([(*(name.upper() for name in names), *_NUMBERS), *rows, total], len(names)), *_notes(totals)]
 
 
-def _service(invocation: Invocation) -> UsageService:
+def _service(invocation: Invocation) -> "UsageService":
     return invocation.app.usage
 
 
