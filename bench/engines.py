@@ -103,12 +103,12 @@ def _lowest(questions: list[Any], prefix: str) -> float:
     """Of all calls but each model's first. The stand-in counts four bytes a token and a marker a message."""
     whole = 1 + -(-len(prefix.encode()) // 4)
     seen: Counter[str] = Counter()
-    shares = []
+    shares: list[float] = []
     for sent, billed in questions:
         seen[sent.body["model"]] += 1
         if seen[sent.body["model"]] > 1:
             shares.append(min(1.0, billed.usage.cache_hit_tokens / whole))
-    return min(shares)
+    return float(min(shares))
 
 
 def main() -> None:

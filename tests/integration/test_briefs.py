@@ -4,6 +4,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.fakes.deepseek import KEY, FakeDeepSeek
@@ -28,7 +29,7 @@ MakeApp = Callable[..., App]
 
 @pytest.fixture
 def deepseek() -> Iterator[FakeDeepSeek]:
-    def written(body: dict) -> str:
+    def written(body: dict[str, Any]) -> str:
         title = body["messages"][-1]["content"].rsplit("“", 1)[-1].split("”")[0]
         return f"{title} as the engine sees it: `add_item` #src/cart.py:4 and #src/nowhere.py:1."
 
@@ -145,7 +146,7 @@ def test_one_section_that_fails_leaves_the_old_brief(which, deepseek, make_app, 
     before = (folder / BRIEF_FILE).read_bytes()
     written, seen = deepseek.answer_text, []
 
-    def failing(body: dict) -> str:
+    def failing(body: dict[str, Any]) -> str:
         seen.append(body)
         return "   " if len(seen) == which else written(body)
 

@@ -17,7 +17,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp.shared.subscriptions import ResourceUpdated
-from mcp_types import CallToolResult, ResourceUpdatedNotification, TextContent
+from mcp_types import CallToolResult, ResourceUpdatedNotification, TextContent, TextResourceContents
 from tests.fakes.deepseek import KEY
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
@@ -219,6 +219,7 @@ async def test_a_client_of_the_older_protocol_is_told_of_a_brief_that_the_comman
         with anyio.fail_after(HUNG):
             await told.wait()
         (read,) = (await client.read_resource(brief.uri)).contents
+    assert isinstance(read, TextResourceContents)
     assert read.text == "# From the command line\n"
 
 
@@ -237,6 +238,7 @@ async def test_a_client_of_the_newer_protocol_is_told_of_a_brief_that_the_comman
 
 def test_a_cancelled_question_hangs_up_on_its_engine(serve, box, fake_deepseek):
     box.run("scan")
+    box.run("brief", "--from-file", "-", given="# Mine\n")  # no engine replaces it: the one request is the question's
     fake_deepseek.fail_always("slow", seconds=HUNG)
     server = serve(DEEPSEEK_API_KEY=KEY, DEEPSEEK_BASE_URL=fake_deepseek.url, BRIEF_WARMUP="false")
     server.start()

@@ -62,23 +62,13 @@ def status_lines(status: ScanStatus) -> list[str]:
         ("entities", f"{status.entities:,}"),
         ("languages", _tally(status.languages)),
         ("kinds", _tally(status.kinds)),
-        ("brief", brief_text(status.brief)),
+        ("brief", status.brief.standing if status.brief else "none"),
         ("last scan", status.last_scan or ""),
         ("last error", safe_line(status.last_error or "")),
         ("part of", safe_path(status.known_parent.path) if status.known_parent else ""),
     ]
     width = max(len(name) for name, _ in rows)
     return [f"{name:<{width}}  {value}" for name, value in rows if value] + _skipped_lines(status.skipped)
-
-
-def brief_text(brief: BriefState | None) -> str:
-    """How a brief stands, on one line."""
-    if brief is None:
-        return "none"
-    said = [f"{brief.origin}, {brief.tokens:,} tokens, locked {brief.locked}"]
-    said += ["edited by hand since"] * brief.edited + [brief.moved] * bool(brief.moved)
-    said += [f"an engine could not replace it: {safe_line(brief.failure)}"] * bool(brief.failure)
-    return "; ".join(said)
 
 
 def entity_line(entity: CodeEntity) -> str:

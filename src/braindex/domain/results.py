@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from braindex.domain.display import safe_line
 from braindex.domain.usage import EngineName
 
 State = Literal["never", "running", "complete", "interrupted", "failed"]
@@ -94,6 +95,14 @@ class BriefState:
         if self.given:
             return "given by hand"
         return "made from the index" if self.engine == "none" else f"written by {self.engine}"
+
+    @property
+    def standing(self) -> str:
+        """How it stands, on one line that is safe to show."""
+        said = [f"{self.origin}, {self.tokens:,} tokens, locked {safe_line(self.locked) or 'at an unknown time'}"]
+        said += ["edited by hand since"] * self.edited + [safe_line(self.moved)] * bool(self.moved)
+        said += [f"an engine could not replace it: {safe_line(self.failure)}"] * bool(self.failure)
+        return "; ".join(said)
 
     def as_json(self) -> dict[str, Any]:
         return {

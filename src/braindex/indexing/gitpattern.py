@@ -100,6 +100,36 @@ def octets(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8").decode("latin-1")
 
 
+def literal_runs(pattern: Pattern) -> list[str]:
+    """The runs of fixed text in a pattern, in octets: a path that it matches holds each of them."""
+    glob = pattern.text.removeprefix("!") if pattern.negated else pattern.text
+    glob = octets(glob.removesuffix("/"))
+    if pattern.by_name:
+        tokens, runs = _tokens(glob, paths=False), [""]
+    else:
+        glob = glob.removeprefix("/")
+        cut = _first_special(glob)
+        tokens, runs = _tokens(glob[cut:], paths=True), [glob[:cut]]
+    for token in tokens:
+        char = _fixed(token)
+        if char:
+            runs[-1] += char
+        else:
+            runs.append("")
+    return [run for run in runs if run]
+
+
+def _fixed(token: str) -> str:
+    """The one character that a token stands for, "" for a wildcard or a class."""
+    if len(token) == 2 and token[0] == "\\":
+        return token[1]
+    return token if len(token) == 1 and token != _STAR else ""
+
+
+def _first_special(glob: str) -> int:
+    return next((at for at, char in enumerate(glob) if char in _SPECIAL), len(glob))
+
+
 def name_regex(glob: str) -> str:
     """A regular expression for one name; `**` means no more than `*` here."""
     return _join(_tokens(glob, paths=False))
@@ -111,7 +141,7 @@ def _path_regex(glob: str) -> str:
     The text before the first wildcard is compared as it is, and a `**` right after it counts as one at the
     start of a segment: git cuts that prefix off before it looks at wildcards.
     """
-    cut = next((at for at, char in enumerate(glob) if char in _SPECIAL), len(glob))
+    cut = _first_special(glob)
     return re.escape(glob[:cut]) + _join(_tokens(glob[cut:], paths=True))
 
 

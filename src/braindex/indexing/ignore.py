@@ -1,7 +1,7 @@
 """Ignore files: read with git's semantics, kept one a folder, asked for the rule that decides on a path."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -9,13 +9,16 @@ from pathspec import GitIgnoreSpec
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from braindex.domain.results import Skipped
-from braindex.indexing.gitpattern import InvalidPattern, Pattern, name_regex, octets, parse
+from braindex.indexing.gitpattern import InvalidPattern, Pattern, octets, parse
 from braindex.indexing.opening import Unreadable, read_file
+from braindex.indexing.ruleindex import RuleIndex, Ways
 
 GITIGNORE: Final = ".gitignore"
 MEMIGNORE: Final = ".memignore"
 # Rules are written by hand; what is larger is a mistake, and would be matched against every path.
 MAX_IGNORE_BYTES: Final = 1_000_000
+# Up to so many rules, one expression for all of them is quicker than looking up the few that may match.
+_FEW_RULES: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,23 +41,33 @@ class RuleFile:
     relative to the root, but for `match`.
     """
 
-    __slots__ = ("_above", "_base", "_flags", "_globs", "_literals", "_paths", "_ready", "_rules", "_ways")
+    __slots__ = (
+        "_above", "_base", "_compiled", "_flags", "_globs", "_index", "_literals", "_paths", "_ready", "_rules", "_ways",
+    )  # fmt: skip
 
     def __init__(self, rules: Sequence[Rule], *, base: str = "", above: str = "", fold_case: bool = False) -> None:
         self._rules = tuple(rules)
         self._base = len(base)
         self._above = above
         flags = re.DOTALL | re.ASCII | (re.IGNORECASE if fold_case else re.NOFLAG)
+        self._flags = flags
+        self._ready: GitIgnoreSpec | None = None
+        self._compiled: dict[int, GitIgnoreSpecPattern] = {}
         patterns = [rule.pattern for rule in rules]
+        self._ways = Ways(flags)
+        for one in filter(_names_a_path, patterns):
+            self._ways.add(one.segments)
+        self._index = RuleIndex(patterns, fold_case=fold_case) if len(patterns) > _FEW_RULES else None
+        if self._index is None:
+            self._prepare(patterns, flags, fold_case=fold_case)
+
+    def _prepare(self, patterns: Sequence[Pattern], flags: re.RegexFlag, *, fold_case: bool) -> None:
         # Most paths match nothing. Asking all names, then all paths, in one expression each is what makes
         # that cheap. Folded names take the expression: str.lower and re.IGNORECASE differ on a few letters.
         names = [one for one in patterns if one.by_name]
         self._literals = frozenset() if fold_case else frozenset(one.literal for one in names if one.literal)
         self._globs = _any_of([one.regex for one in names if fold_case or not one.literal], flags)
         self._paths = _any_of([one.regex for one in patterns if not one.by_name], flags)
-        self._flags = flags
-        self._ready: GitIgnoreSpec | None = None
-        self._ways = [_way(one, flags) for one in patterns if _names_a_path(one)]
 
     @property
     def _spec(self) -> GitIgnoreSpec:
@@ -76,6 +89,8 @@ class RuleFile:
     def match(self, local: str, name: str, *, is_folder: bool) -> Rule | None:
         """The same for a path relative to the ignore file's own folder."""
         subject = octets(local)
+        if self._index is not None:
+            return next(self._matching(self._index, _marked(subject, is_folder=is_folder)), None)
         if not self._may_match(subject, name):
             return None
         index = self._spec.check_file(_marked(subject, is_folder=is_folder), ()).index
@@ -84,14 +99,25 @@ class RuleFile:
     def before(self, rule: Rule, path: str, *, is_folder: bool) -> Rule | None:
         """The last rule above `rule` that matches as well."""
         subject = _marked(octets(self._above + path[self._base :]), is_folder=is_folder)
+        if self._index is not None:
+            return next((one for one in self._matching(self._index, subject) if one.line < rule.line), None)
         pairs = zip(self._spec.patterns, self._rules, strict=True)
         matching = [one for pattern, one in pairs if one.line < rule.line and pattern.match_file(subject)]
         return matching[-1] if matching else None
 
     def reaches(self, folder: str) -> bool:
         """Whether a `!` rule names a path that lies, or may lie, below the folder."""
-        parts = octets(self._above + folder[self._base :]).split("/")
-        return any(_leads_below(way, parts) for way in self._ways)
+        return self._ways.lead_below(octets(self._above + folder[self._base :]).split("/"))
+
+    def _matching(self, index: RuleIndex, subject: str) -> Iterator[Rule]:
+        """The rules that match a path, the last first, each compiled when it is first looked at."""
+        for number in index.candidates(subject):
+            rule = self._rules[number]
+            pattern = self._compiled.get(number)
+            if pattern is None:
+                pattern = self._compiled[number] = _compiled(rule.pattern, self._flags)
+            if pattern.match_file(subject):
+                yield rule
 
     def _may_match(self, subject: str, name: str) -> bool:
         return (
@@ -120,26 +146,6 @@ def _any_of(regexes: list[str], flags: re.RegexFlag) -> re.Pattern[str] | None:
 def _names_a_path(pattern: Pattern) -> bool:
     """A rule that begins with `**` names no path: it does not open every folder that is left out."""
     return pattern.negated and bool(pattern.segments) and pattern.segments[0] != "**"
-
-
-def _way(pattern: Pattern, flags: re.RegexFlag) -> list[re.Pattern[str] | None]:
-    """One expression a segment; None where the way goes on through any folders."""
-    way: list[re.Pattern[str] | None] = []
-    for segment in pattern.segments:
-        try:
-            way.append(None if segment == "**" else re.compile(name_regex(segment), flags))
-        except InvalidPattern:  # a bracket with a slash in it
-            way.append(None)
-    return way
-
-
-def _leads_below(way: Sequence[re.Pattern[str] | None], parts: Sequence[str]) -> bool:
-    for segment, part in zip(way, parts, strict=False):
-        if segment is None:
-            return True
-        if not segment.fullmatch(part):
-            return False
-    return len(way) > len(parts)
 
 
 def deciding(files: Sequence[RuleFile], path: str, name: str, *, is_folder: bool) -> tuple[Rule, int] | None:

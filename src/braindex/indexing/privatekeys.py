@@ -39,7 +39,9 @@ _TELLING: Final = (
 )
 # A PEM file in base64, as Kubernetes and build services keep them: `-----BEGIN ` and more than the marker.
 _ENCODED: Final = re.compile(r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{66}")
-_PUTTY: Final = re.compile(r"Private-Lines: ?[0-9]{1,4}(?P<joint>[^A-Za-z0-9+/]{0,20}+(?:[nr][^A-Za-z0-9+/]{1,20}+)?n?)")
+_PUTTY: Final = re.compile(
+    r"Private-Lines: ?[0-9]{1,4}(?P<joint>[^A-Za-z0-9+/]{0,20}+(?:[nr][^A-Za-z0-9+/]{1,20}+)?n?)"
+)
 _PUTTY_RUN: Final = re.compile(r"[A-Za-z0-9+/]{16}")
 
 

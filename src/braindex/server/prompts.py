@@ -13,7 +13,6 @@ from braindex.domain.display import safe, safe_line, safe_path, shortened
 from braindex.domain.errors import BraindexError
 from braindex.domain.results import Workspace
 from braindex.server.errors import LONGEST_MESSAGE
-from braindex.server.render import brief_line
 from braindex.server.surroundings import ToolContext
 from braindex.server.threads import in_thread
 from braindex.services.brief import BriefView, NoBrief
@@ -68,7 +67,7 @@ def _onboarding(context: ToolContext, argument: str, roots: ListRootsResult | No
 
 def _about(workspace: Workspace, brief: BriefView) -> str:
     return (
-        f"You are about to work on {_named(workspace)}. This is its brief ({brief_line(brief.state)}):\n\n"
+        f"You are about to work on {_named(workspace)}. This is its brief ({brief.state.standing}):\n\n"
         f"{brief.text.strip()}"
     )
 

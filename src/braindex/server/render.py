@@ -72,7 +72,7 @@ def status_text(status: ScanStatus, refresh: str = "") -> str:
     """`refresh` says how a brief that was to be made anew stands, "" where none was."""
     lines = [workspace_line(status.workspace), f"State: {_state(status)}"]
     lines.append(f"Indexed: {status.files} files, {status.entities} entities")
-    lines.append(f"Brief: {brief_line(status.brief) if status.brief else 'none'}")
+    lines.append(f"Brief: {status.brief.standing if status.brief else 'none'}")
     if refresh:
         lines.append(f"Last asked for: {safe_line(refresh)}")
     if status.last_scan:
@@ -84,20 +84,12 @@ def status_text(status: ScanStatus, refresh: str = "") -> str:
     return "\n".join([*lines, *_skipped_lines(status.skipped, SKIPPED_IN_STATUS)])
 
 
-def brief_line(brief: BriefState) -> str:
-    """How a brief stands, on one line."""
-    said = [f"{brief.origin}, {brief.tokens:,} tokens, locked {safe_line(brief.locked) or 'at an unknown time'}"]
-    said += ["edited by hand since"] * brief.edited + [safe_line(brief.moved)] * bool(brief.moved)
-    said += [f"an engine could not replace it: {safe_line(brief.failure)}"] * bool(brief.failure)
-    return "; ".join(said)
-
-
 def brief_text(workspace: Workspace, view: BriefView) -> str:
-    return f"{view.text.strip()}\n\nBrief: {brief_line(view.state)}\n{workspace_line(workspace)}"
+    return f"{view.text.strip()}\n\nBrief: {view.state.standing}\n{workspace_line(workspace)}"
 
 
 def updated_text(workspace: Workspace, view: BriefView) -> str:
-    return f"The brief was replaced: {brief_line(view.state)}. get_brief shows it.\n{workspace_line(workspace)}"
+    return f"The brief was replaced: {view.state.standing}. get_brief shows it.\n{workspace_line(workspace)}"
 
 
 def workspaces_text(known: Iterable[Known]) -> str:

@@ -201,18 +201,24 @@ class Briefs:
         return True
 
     def update(self, workspace: Workspace, content: str | None = None, *, replace_edited: bool = False) -> BriefView:
-        """Regenerates the brief, or puts `content` in its place.
+        """Regenerates the brief, or puts `content` in its place. One that another process has regenerated while this
+        one waited for it is taken as it is.
 
-        Raises BriefEdited for a brief that was edited by hand (unless `replace_edited`, which keeps the edited text
-        beside it), GivenBrief for a content that cannot be one, BriefBusy, and what the engine fails with. Whatever is
-        raised, the old brief stands.
+        Raises NoBrief while there is nothing to make one of, BriefEdited for a brief that was edited by hand (unless
+        `replace_edited`, which keeps the edited text beside it), GivenBrief for a content that cannot be one, BriefBusy,
+        and what the engine fails with. Whatever is raised, the old brief stands.
         """
         given = None if content is None else _checked(content)
         folder = self._workspaces.folder(workspace)
+        if not folder.is_dir():
+            raise NoBrief(workspace.name)
+        before = read_brief(folder)
         with self._turn(folder, UPDATE_WAIT) as ours:
             if not ours:
                 raise BriefBusy
             stored = read_brief(folder)
+            if content is None and stored is not None and (before is None or stored.record != before.record):
+                return self.view(workspace)
             if stored is not None and stored.edited:
                 if not replace_edited:
                     raise BriefEdited(folder / "brief.md")
@@ -229,6 +235,8 @@ class Briefs:
         root = checked_root(workspace.path)
         engine = self._engine(root)
         with self._workspaces.open_index(workspace) as store:
+            if not store.entity_count():
+                raise NoBrief(workspace.name)
             record = _record(store)
             if engine is None:
                 self._put(workspace, self._from_index(workspace, root, store), record, store)

@@ -167,13 +167,14 @@ class Scans:
     def _background(self, workspace: Workspace, handle: ScanHandle) -> None:
         try:
             handle.finish(self._scan(workspace, handle, handle.report), None)
-            for listener in self._listeners:
-                listener(workspace)
         except BraindexError as error:
             handle.finish(None, error)
         except BaseException as error:  # the thread's boundary: whoever waits gets the error
             log.exception("a background scan failed")
             handle.finish(None, error)
+        else:
+            for listener in self._listeners:
+                listener(workspace)
 
     def _scan(
         self, workspace: Workspace, handle: ScanHandle, report: Progress, *, sync: bool = True, brief: bool = True

@@ -19,7 +19,6 @@ from braindex.registry.failures import StoreDamaged, os_failure
 from braindex.registry.index import INDEX_FILE, IndexStore, set_aside
 from braindex.registry.ledger import Ledger
 from braindex.registry.workspaces import WORKSPACE_FILE
-from braindex.registry.ledger import Ledger
 from braindex.registry.workspaces import Workspaces as Registry
 from braindex.services.roots import canonical, checked_root
 

@@ -24,6 +24,7 @@ from braindex.domain.results import (
     Workspace,
     WorkspaceInfo,
 )
+from braindex.domain.usage import EngineName
 from braindex.services.brief import BriefView, NoBrief
 from braindex.services.roots import checked_root
 
@@ -130,7 +131,7 @@ class HeldAsking:
         self.asked.append((workspace, question))
         if self.error is not None:
             raise self.error
-        engine = "none" if self.answer is None else "ollama"
+        engine: EngineName = "none" if self.answer is None else "ollama"
         return Answer(workspace, question.text, engine, self.reason, self.answer, self.sources, self.coverage)
 
 

@@ -137,7 +137,8 @@ async def test_the_call_chooses_between_the_engines(  # noqa: PLR0917 - fixtures
     assert fake_deepseek.violations + fake_ollama.violations == []
 
 
-async def test_a_cancelled_question_cancels_the_call_to_its_engine(deepseek_app, connect, fake_deepseek):
+async def test_a_cancelled_question_cancels_the_call_to_its_engine(deepseek_app, connect, shop, fake_deepseek):
+    deepseek_app.briefs.update(shop, "# Mine\n")  # which no engine replaces: the one request is the question's
     fake_deepseek.fail_always("slow", seconds=PATIENCE)
     async with connect(deepseek_app) as client:
         async with anyio.create_task_group() as group:
@@ -220,3 +221,11 @@ async def test_a_given_text_that_cannot_be_a_brief_is_refused(app, connect, shop
     assert result.is_error
     assert said in text_of(result)
     assert app.briefs.text(shop) == old
+
+
+async def test_a_workspace_that_was_never_scanned_has_no_brief_to_replace(app, connect, make_project):
+    new = make_project({"pyproject.toml": ""}, "new")
+    async with connect(app) as client:
+        result = await client.call_tool("update_brief", {"workspace": str(new)})
+    assert result.is_error
+    assert text_of(result) == "new has no brief yet: it is made at the end of the first scan"

@@ -10,7 +10,13 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client, MCPError
-from mcp_types import ResourceUpdatedNotification, SubscribeRequestParams, UnsubscribeRequestParams
+from mcp.shared.subscriptions import ResourceUpdated
+from mcp_types import (
+    ResourceUpdatedNotification,
+    SubscribeRequestParams,
+    TextResourceContents,
+    UnsubscribeRequestParams,
+)
 
 from braindex.bootstrap import App, build_app
 from braindex.config import load_settings
@@ -38,13 +44,13 @@ class Subscriber:
 
 
 @pytest.fixture
-def shop(app, make_project) -> Workspace:
+def shop(app: App, make_project) -> Workspace:
     found: Workspace = app.workspaces.open(make_project({"shop.py": "def sell(apples):\n    return apples\n"}, "shop"))
     return found
 
 
 @pytest.fixture
-def scanned(app, shop) -> Workspace:
+def scanned(app: App, shop: Workspace) -> Workspace:
     app.scans.run(shop)
     return shop
 
@@ -89,7 +95,9 @@ def subscribed(app, era, tmp_path):
             events = aiter(stream)
 
             async def next_uri() -> str:
-                return (await anext(events)).uri
+                event = await anext(events)
+                assert isinstance(event, ResourceUpdated)
+                return event.uri
 
             yield Subscriber(client, next_uri)
 
@@ -112,6 +120,7 @@ async def test_the_briefs_that_there_are_are_listed_and_read(app, era, scanned, 
     assert capability is not None
     assert capability.subscribe
     assert template.uri_template == "brain://{workspace_id}/brief"
+    assert isinstance(read, TextResourceContents)
     assert read.text == app.briefs.text(scanned)
     assert read.mime_type == "text/markdown"
     assert "## Overview" in read.text
@@ -185,6 +194,11 @@ async def test_what_another_process_replaced_is_noticed_at_the_next_call_or_read
         assert await subscriber.told() == uri_of(scanned)
 
 
+def asked_by(session: "Session") -> Any:
+    """The context of a request."""
+    return SimpleNamespace(session=session)
+
+
 class Session:
     """The session of a client of the older protocol, as far as notifications go."""
 
@@ -198,21 +212,23 @@ class Session:
 async def test_each_change_is_told_once_and_only_of_what_is_subscribed_to(app, scanned, make_project):
     other = scanned_project(app, make_project, "other")
     changes, session = BriefChanges(BriefResources(app)), Session()
-    await changes.subscribe(SimpleNamespace(session=session), SubscribeRequestParams(uri=uri_of(scanned)))
+    await changes.subscribe(asked_by(session), SubscribeRequestParams(uri=uri_of(scanned)))
     for text, told in ((MINE, 1), (MINE, 1), ("# two\n", 2), (MINE, 3)):
         app.briefs.update(other, text)
         app.briefs.update(scanned, text)
         for _ in range(2):
-            await changes.look()
+            looking = changes.look()
+            assert looking is not None
+            await looking
         assert session.told == [uri_of(scanned)] * told
 
 
 async def test_without_subscriptions_a_call_looks_at_nothing(app, scanned):
     changes = BriefChanges(BriefResources(app))
     assert changes.look() is None
-    await changes.subscribe(SimpleNamespace(session=Session()), SubscribeRequestParams(uri=uri_of(scanned)))
+    await changes.subscribe(asked_by(Session()), SubscribeRequestParams(uri=uri_of(scanned)))
     assert changes.look() is not None
-    await changes.unsubscribe(SimpleNamespace(), UnsubscribeRequestParams(uri=uri_of(scanned)))
+    await changes.unsubscribe(asked_by(Session()), UnsubscribeRequestParams(uri=uri_of(scanned)))
     assert changes.look() is None
 
 
@@ -221,7 +237,7 @@ async def test_a_change_without_a_client_or_after_its_end_is_passed_over(app, sc
     changes.changed(scanned)
 
     async def subscribe() -> None:
-        await changes.subscribe(SimpleNamespace(session=Session()), SubscribeRequestParams(uri=uri_of(scanned)))
+        await changes.subscribe(asked_by(Session()), SubscribeRequestParams(uri=uri_of(scanned)))
 
     await anyio.to_thread.run_sync(lambda: asyncio.run(subscribe()))
     changes.changed(scanned)  # the loop that it was subscribed on has been closed

@@ -311,10 +311,10 @@ def test_only_a_few_workspaces_stay_open(tmp_path, fill, pack) -> None:
 
 
 @pytest.mark.parametrize(("numbers", "exact"), [(256, True), (1536, False)])
-def test_longer_vectors_are_held_in_memory_in_smaller_numbers(numbers, exact, folder, store, fill, pack, crowd) -> None:
-    people = crowd(20, numbers)
-    fill(store, people)
+def test_longer_vectors_are_held_in_memory_in_smaller_numbers(numbers, exact, store, fill, crowd) -> None:
+    rows = fill(store, crowd(20, numbers))
+    folder, question = store._database.path.parent, store.vectors(rows.values())[rows["n0"]]
     indexes = DenseIndexes(exact_limit=100)
-    found = indexes.of(folder, store).nearest(pack(next(iter(people.values()))), 3)
+    found = indexes.of(folder, store).nearest(question, 3)
     assert (found[0][1], len(found)) == (0.0, 3)
     assert bool(indexes._cache._kept) == exact

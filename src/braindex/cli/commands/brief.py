@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from braindex.cli.confirm import confirm
 from braindex.cli.errors import DONE, FAILED
 from braindex.cli.invocation import Command, Invocation, add_json_option, add_workspace_arguments
-from braindex.cli.layout import brief_text
 from braindex.cli.output import json_line, line, note, style
 from braindex.domain.display import safe
 from braindex.domain.errors import UsageError
@@ -85,7 +84,7 @@ def _shown(invocation: Invocation, workspace: Workspace, view: "BriefView") -> i
         json_line({"workspace_id": workspace.id, "brief": view.text, **view.state.as_json()})
         return DONE
     line(safe(view.text))
-    line(style(sys.stdout, invocation.environ).dim(brief_text(view.state)))
+    line(style(sys.stdout, invocation.environ).dim(view.state.standing))
     return DONE
 
 

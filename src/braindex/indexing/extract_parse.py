@@ -1,0 +1,139 @@
+"""Parsing and searching in short steps, so that no file keeps the process to itself: tree-sitter holds the
+interpreter's lock while it works, and neither another thread nor a signal's handler runs meanwhile."""
+
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from typing import Final
+
+from tree_sitter import Node, Parser, QueryCursor, Range, Tree
+
+from braindex.domain.errors import BraindexError
+from braindex.indexing.extract_grammars import Grammar
+
+# CPU seconds of a whole file, about five times what dense code takes. A file that needs more has met one of the grammars'
+# endless error recoveries, or was made to.
+_SECONDS: Final = 2.0
+_SECONDS_A_BYTE: Final = 4.0 / 1_000_000
+
+# The parser looks at its clock after every hundred operations (some 30 microseconds), and one microsecond has always
+# passed by then. So a step is a hundred operations on every machine, and a text gives the same tree each time: a parse
+# that is cut off after a stretch of time resumes with another of its competing readings of broken code.
+_STEP_MICROSECONDS: Final = 1
+
+# A search cannot resume: what is larger than this is searched level by level, which also keeps deep nesting linear.
+_WHOLE_BYTES: Final = 16_384
+# Of one call, doubled until the budget is spent: this clock runs while others compute.
+_SEARCH_SECONDS: Final = 0.25
+_SEARCH_SECONDS_A_BYTE: Final = 1.0 / 1_000_000
+_ANY_DEPTH: Final = 0xFFFFFFFF
+_NODES_BETWEEN_CHECKS: Final = 256
+
+# What is left open at the end of a file is closed in one step, in a time that is quadratic: 0.3 s for this many.
+_MOST_UNCLOSED: Final = 50_000
+_OPENING: Final = (b"(", b"[", b"{", b"<")
+_CLOSING: Final = (b")", b"]", b"}", b">")
+
+_tools = threading.local()
+
+
+class ParseTimeout(BraindexError):
+    """A file whose structure the parser cannot take in within its time limit."""
+
+    def __init__(self, cause: str) -> None:
+        super().__init__(
+            f"{cause}: its text is generated, or broken in a way the grammar cannot get out of. Mend it, or name it in "
+            ".memignore"
+        )
+
+
+class Budget:
+    """The CPU time that this thread may spend on one file: a busy machine takes nothing off it."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._end = time.thread_time() + seconds
+
+    def check(self) -> None:
+        """Raises ParseTimeout when the time is spent."""
+        if time.thread_time() > self._end:
+            raise ParseTimeout(f"parsing took longer than {self._seconds:g} s")
+
+
+def budget_for(size: int) -> Budget:
+    """The budget of a file of this many bytes, which begins now."""
+    return Budget(round(_SECONDS + size * _SECONDS_A_BYTE, 1))
+
+
+def parse(grammar: Grammar, data: bytes, budget: Budget, within: Range | None = None) -> Tree:
+    """The tree of a source, or of one range of it; raises ParseTimeout."""
+    if within is None and sum(map(data.count, _OPENING)) - sum(map(data.count, _CLOSING)) > _MOST_UNCLOSED:
+        raise ParseTimeout(f"over {_MOST_UNCLOSED:,} brackets are never closed")
+    parser = _parser(grammar)
+    parser.included_ranges = [] if within is None else [within]
+    try:
+        while True:
+            try:
+                return parser.parse(data)
+            except ValueError:  # all the package says at the end of a step
+                budget.check()
+    finally:
+        parser.reset()  # whatever ended it, an interrupt too: the next text must not resume this one
+
+
+def matches(grammar: Grammar, root: Node, budget: Budget) -> Iterator[tuple[int, dict[str, list[Node]]]]:
+    """Every match of the language's query below a node, as (pattern, captures), outer nodes first.
+
+    Raises ParseTimeout. To be consumed at once: a thread has one cursor a language.
+    """
+    stack = [root]
+    seen = 0
+    while stack:
+        node = stack.pop()
+        size = node.end_byte - node.start_byte
+        is_large = size > _WHOLE_BYTES
+        seconds = _SEARCH_SECONDS + (round(size * _SEARCH_SECONDS_A_BYTE) if is_large else 0)
+        yield from _search(grammar, node, budget, seconds, 0 if is_large else _ANY_DEPTH)
+        if is_large:
+            stack += node.children[::-1]
+        seen += 1
+        if seen % _NODES_BETWEEN_CHECKS == 0:
+            budget.check()
+
+
+def _search(
+    grammar: Grammar, node: Node, budget: Budget, seconds: float, depth: int
+) -> list[tuple[int, dict[str, list[Node]]]]:
+    """The matches whose outermost node lies at most `depth` levels below the node."""
+    while True:
+        cursor = _cursor(grammar, depth, seconds)
+        started = time.monotonic()
+        found = cursor.matches(node)
+        if time.monotonic() - started < seconds:
+            return found
+        budget.check()  # the cursor stops without a word at its limit, its list cut short
+        seconds *= 2
+
+
+def _parser(grammar: Grammar) -> Parser:
+    known: dict[Grammar, Parser] = _tools.__dict__.setdefault("parsers", {})
+    found = known.get(grammar)
+    if found is None:
+        # The replacement that the warning names, progress callbacks, crashes the interpreter in tree-sitter 0.25.2.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            found = known[grammar] = Parser(grammar.language, timeout_micros=_STEP_MICROSECONDS)
+    return found
+
+
+def _cursor(grammar: Grammar, depth: int, seconds: float) -> QueryCursor:
+    known: dict[tuple[Grammar, int, float], QueryCursor] = _tools.__dict__.setdefault("cursors", {})
+    found = known.get((grammar, depth, seconds))
+    if found is None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            found = QueryCursor(grammar.query, timeout_micros=int(seconds * 1_000_000))
+        found.set_max_start_depth(depth)
+        known[grammar, depth, seconds] = found
+    return found
