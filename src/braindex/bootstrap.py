@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from braindex.config import Settings
 from braindex.domain.engines import Engine
@@ -28,6 +28,8 @@ from braindex.services.workspaces import Workspaces
 from braindex.services.writing import Writer
 from braindex.transport.loopback import confine_to_loopback
 
+CLOSE_SECONDS: Final = 0.1  # of a process that ends with its client
+
 
 @dataclass(frozen=True, slots=True)
 class App:
@@ -46,10 +48,12 @@ class App:
         """Waits, within bounds, for what a command began in the background and its end would cut off."""
         self.briefs.wait(seconds)
         self.warm_ups.wait(seconds)
+        self.usage.flush(seconds)
 
     def close(self) -> None:
-        """Stops background scans; safe to call twice."""
+        """Stops background scans and enters the last questions in the ledger; safe to call twice."""
         self.scans.stop()
+        self.usage.flush(CLOSE_SECONDS)
 
 
 class _Model:

@@ -205,7 +205,7 @@ class Briefs:
         one waited for it is taken as it is.
 
         Raises NoBrief while there is nothing to make one of, BriefEdited for a brief that was edited by hand (unless
-        `replace_edited`, which keeps the edited text beside it), GivenBrief for a content that cannot be one, BriefBusy,
+        `replace_edited`, which keeps the edited text beside it), GivenBrief for a content that can be none, BriefBusy,
         and what the engine fails with. Whatever is raised, the old brief stands.
         """
         given = None if content is None else _checked(content)

@@ -1,6 +1,8 @@
 """What calls to engines used and cost: entered, counted, reported, purged."""
 
 import logging
+import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -16,9 +18,44 @@ from braindex.registry.ledger import Ledger
 
 LOG: Final = logging.getLogger(__name__)
 
+FLUSH_SECONDS: Final = 2.0  # for the last questions to reach the ledger
+
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+class _Later:
+    """Calls that are entered one after the other in a daemon thread, which ends when there are none."""
+
+    def __init__(self, record: Callable[[Call], None]) -> None:
+        self._record = record
+        self._changed = threading.Condition()
+        self._waiting: deque[Call] = deque()
+        self._running = False
+
+    def put(self, call: Call) -> None:
+        with self._changed:
+            self._waiting.append(call)
+            if not self._running:
+                self._running = True
+                threading.Thread(target=self._run, name="ledger", daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                if not self._waiting:
+                    self._running = False
+                    self._changed.notify_all()
+                    return
+                call = self._waiting[0]
+            self._record(call)
+            with self._changed:
+                self._waiting.popleft()
+
+    def flush(self, timeout: float) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: not self._running, timeout)
 
 
 class UsageService:
@@ -39,6 +76,7 @@ class UsageService:
         self._prices = prices
         self._now = now
         self.tracking = tracking
+        self._later = _Later(self.record)
 
     def _ledger(self) -> Ledger:
         return Ledger.open(self._brain_dir)
@@ -67,7 +105,15 @@ class UsageService:
         model = "" if called is None else called.model
         now = self._now()
         cost = self.cost(engine, model, now, usage)
-        self.record(Call(workspace_id, engine, model, operation, now, usage, cost, tokens_saved))
+        call = Call(workspace_id, engine, model, operation, now, usage, cost, tokens_saved)
+        if called is None and self.tracking:
+            self._later.put(call)  # no money is in it, and a question need not wait for a disk
+        else:
+            self.record(call)
+
+    def flush(self, timeout: float) -> None:
+        """Waits, at most `timeout` seconds, until everything that was recorded is in the ledger."""
+        self._later.flush(timeout)
 
     def spent_today(self) -> int:
         """Picodollars of all workspaces since midnight UTC, calls of unknown cost left out. May raise StoreError."""
@@ -85,6 +131,7 @@ class UsageService:
         Raises UnknownPeriod, StoreError.
         """
         since = first_day(period, self._now().date()) if isinstance(period, str) else period
+        self.flush(FLUSH_SECONDS)
         with self._ledger() as ledger:
             return UsageReport(since, tuple(ledger.rows(since, workspace_id=workspace_id, by=by)))
 

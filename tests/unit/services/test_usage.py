@@ -1,5 +1,6 @@
 import json
 import logging
+import sqlite3
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from braindex.domain.periods import UnknownPeriod
 from braindex.domain.prices import PriceTable
-from braindex.domain.usage import Call, Usage
+from braindex.domain.usage import NO_USAGE, Call, Usage
 from braindex.registry.ledger import Ledger
 from braindex.registry.workspaces import REGISTRY_FILE
 from braindex.services.usage import UsageService
@@ -162,3 +163,15 @@ def test_a_writer_that_holds_the_registry_is_waited_for(tmp_path, usage):
         other._database.run("UPDATE ledger SET cost = 1")
         assert usage.spent_today() == COST  # readers see what is committed, and do not wait
     assert usage.spent_today() == 1
+
+
+def test_a_question_that_its_sources_answered_does_not_wait_for_the_ledger(tmp_path):
+    service = UsageService(tmp_path, PRICES)
+    service.report()
+    holder = sqlite3.connect(tmp_path / "registry.db", isolation_level=None)
+    holder.execute("BEGIN EXCLUSIVE")
+    service.record_now("w", None, "ask", NO_USAGE, 5)
+    holder.execute("ROLLBACK")
+    holder.close()
+    service.flush(30)
+    assert service.report().totals.tokens_saved == 5
