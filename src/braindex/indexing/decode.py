@@ -55,11 +55,12 @@ class SourceText:
     encoding: str
 
 
-def read_text(root: Path, found: Found, max_bytes: int) -> SourceText | Skipped:
+def read_text(root: Path, found: Found, max_bytes: int, judged: bytes = b"") -> SourceText | Skipped:
     """Reads one file of a walk. Never raises for what the file is or holds.
 
     Reads at most `max_bytes` + 1 bytes (of a `kept` file, `KEPT_MAX_BYTES` + 1). No link on the way is
-    followed, even one put there since the walk.
+    followed, even one put there since the walk. A file whose digest is `judged` was let in before and is not looked
+    through for keys again.
     """
     limit = max(max_bytes, KEPT_MAX_BYTES) if found.kept else max_bytes
     try:
@@ -72,12 +73,14 @@ def read_text(root: Path, found: Found, max_bytes: int) -> SourceText | Skipped:
     if isinstance(decoded, Skipped):
         return decoded
     text, encoding = decoded
-    if holds_private_key(text):
-        return Skipped(found.path, "never indexed: holds a private key")
-    if not found.kept and is_minified(found.path, text):
-        return Skipped(found.path, exclusions.left_out("minified (very long lines with hardly a space)"))
+    digest = hashlib.blake2b(raw, digest_size=16).digest()
+    if digest != judged:
+        if holds_private_key(text):
+            return Skipped(found.path, "never indexed: holds a private key")
+        if not found.kept and is_minified(found.path, text):
+            return Skipped(found.path, exclusions.left_out("minified (very long lines with hardly a space)"))
     data = raw if encoding == "utf-8" and not raw.startswith(codecs.BOM_UTF8) else text.encode("utf-8")
-    return SourceText(text, data, hashlib.blake2b(raw, digest_size=16).digest(), encoding)
+    return SourceText(text, data, digest, encoding)
 
 
 def decode(raw: bytes, path: str) -> tuple[str, str] | Skipped:

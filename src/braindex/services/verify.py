@@ -56,7 +56,7 @@ class Verifier:
         return Verified(now, disk.lines) if now is not None else None
 
     def _read(self, path: str, digest: bytes) -> _Disk | None:
-        source = self._source(path)
+        source = self._source(path, digest)
         if source is None:
             return None
         lines = split_lines(source.text)
@@ -65,11 +65,11 @@ class Verifier:
         entities = self._parse(path, source)
         return _Disk(lines, entities, broken=entities is None)
 
-    def _source(self, path: str) -> SourceText | None:
+    def _source(self, path: str, digest: bytes) -> SourceText | None:
         """The file's text, under its name or the decomposed one that macOS may have given it; None when it is gone."""
         for name in dict.fromkeys((path, unicodedata.normalize("NFD", path))):
             found = Found(path, 0, 0, real=name, kept=True)
-            source = read_text(self._root, found, self._options.max_file_bytes)
+            source = read_text(self._root, found, self._options.max_file_bytes, digest)
             if not isinstance(source, Skipped):
                 return source
         return None
