@@ -12,8 +12,8 @@ from tree_sitter import Node, Parser, QueryCursor, Range, Tree
 from braindex.domain.errors import BraindexError
 from braindex.indexing.extract_grammars import Grammar
 
-# CPU seconds of a whole file, about five times what dense code takes. A file that needs more has met one of the grammars'
-# endless error recoveries, or was made to.
+# CPU seconds of a whole file, about five times what dense code takes. A file that needs more has met one of the
+# grammars' endless error recoveries, or was made to.
 _SECONDS: Final = 2.0
 _SECONDS_A_BYTE: Final = 4.0 / 1_000_000
 

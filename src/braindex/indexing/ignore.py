@@ -42,8 +42,18 @@ class RuleFile:
     """
 
     __slots__ = (
-        "_above", "_base", "_compiled", "_flags", "_globs", "_index", "_literals", "_paths", "_ready", "_rules", "_ways",
-    )  # fmt: skip
+        "_above",
+        "_base",
+        "_compiled",
+        "_flags",
+        "_globs",
+        "_index",
+        "_literals",
+        "_paths",
+        "_ready",
+        "_rules",
+        "_ways",
+    )
 
     def __init__(self, rules: Sequence[Rule], *, base: str = "", above: str = "", fold_case: bool = False) -> None:
         self._rules = tuple(rules)

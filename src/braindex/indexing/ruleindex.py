@@ -4,6 +4,7 @@ import re
 import string
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from braindex.indexing.gitpattern import InvalidPattern, Pattern, literal_runs, name_regex
@@ -53,56 +54,59 @@ class RuleIndex:
         return sorted(found, reverse=True)
 
 
+@dataclass(slots=True)
+class _Step:
+    """One segment of the paths that rules name, and what follows it. `is_open`: the way goes on through any folders."""
+
+    regex: re.Pattern[str] | str = ""  # of a segment with wildcards, compiled when it is first asked
+    literals: dict[str, "_Step"] = field(default_factory=dict)
+    globs: dict[str, "_Step"] = field(default_factory=dict)
+    is_open: bool = False
+
+
 class Ways:
     """The paths that `!` rules name, as a tree of segments: whether one of them lies below a folder."""
 
-    __slots__ = ("_flags", "_globs", "_is_open", "_literals", "_regex")
+    __slots__ = ("_first", "_flags")
 
-    def __init__(self, flags: re.RegexFlag, regex: str = "") -> None:
+    def __init__(self, flags: re.RegexFlag) -> None:
         self._flags = flags
-        self._regex: re.Pattern[str] | str = regex
-        self._literals: dict[str, Ways] = {}
-        self._globs: dict[str, Ways] = {}
-        self._is_open = False  # the way goes on through any folders
+        self._first = _Step()
 
     def add(self, segments: Sequence[str]) -> None:
-        here = self
+        """Adds a path by its segments, which are globs in octets."""
+        here = self._first
         for segment in segments:
             try:
                 regex = None if segment == "**" else name_regex(segment)
             except InvalidPattern:  # a bracket with a slash in it
                 regex = None
             if regex is None:
-                here._is_open = True
+                here.is_open = True
                 return
-            here = here._inner(segment, regex)
-
-    def _inner(self, segment: str, regex: str) -> "Ways":
-        if any(char in segment for char in "*?[\\"):
-            return self._globs.setdefault(segment, Ways(self._flags, regex))
-        return self._literals.setdefault(self._folded(segment), Ways(self._flags))
-
-    def _folded(self, text: str) -> str:
-        return text.translate(_LOWER) if self._flags & re.IGNORECASE else text
+            if any(char in segment for char in "*?[\\"):
+                here = here.globs.setdefault(segment, _Step(regex))
+            else:
+                here = here.literals.setdefault(self._folded(segment), _Step())
 
     def lead_below(self, parts: Sequence[str]) -> bool:
         """Whether a way goes on behind these segments (in octets)."""
-        here: list[Ways] = [self]
+        here = [self._first]
         for part in parts:
-            if any(one._is_open for one in here):  # noqa: SLF001
+            if any(step.is_open for step in here):
                 return True
-            here = [inner for one in here for inner in one._matching(part)]  # noqa: SLF001
-        return any(one._is_open or one._literals or one._globs for one in here)  # noqa: SLF001
+            here = [following for step in here for following in self._following(step, part)]
+        return any(step.is_open or step.literals or step.globs for step in here)
 
-    def _matching(self, part: str) -> Iterator["Ways"]:
-        literal = self._literals.get(self._folded(part))
+    def _following(self, step: _Step, part: str) -> Iterator[_Step]:
+        literal = step.literals.get(self._folded(part))
         if literal is not None:
             yield literal
-        for inner in self._globs.values():
-            if inner._matches(part):  # noqa: SLF001
-                yield inner
+        for glob in step.globs.values():
+            if isinstance(glob.regex, str):
+                glob.regex = re.compile(glob.regex, self._flags)
+            if glob.regex.fullmatch(part):
+                yield glob
 
-    def _matches(self, part: str) -> bool:
-        if isinstance(self._regex, str):
-            self._regex = re.compile(self._regex, self._flags)
-        return self._regex.fullmatch(part) is not None
+    def _folded(self, text: str) -> str:
+        return text.translate(_LOWER) if self._flags & re.IGNORECASE else text

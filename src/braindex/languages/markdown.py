@@ -13,7 +13,7 @@ _LINK: Final = re.compile(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\](?:\([^()]*(?:\([^(
 _AUTOLINK: Final = re.compile(r"<((?:https?|mailto):[^<>\s]++|[^<>\s@]++@[^<>\s]++)>")
 _TAG: Final = re.compile(r"</?[A-Za-z][^>]*>|<!--.*?-->")
 _MARKS: Final = "*_~"
-# Each mark looks for its other half up to the end: a heading of hundreds of marks, which is none, would take milliseconds.
+# Each mark looks for its other half up to the end: a heading of hundreds of marks, which is none, would take long.
 _MOST_MARKS: Final = 60
 _ATTRIBUTES: Final = re.compile(r"\s*\{[#.:/][^}]*\}\s*$")
 _EMPHASIS: Final = re.compile(r"(?<!\\)(\*{1,3}|~~|(?<!\w)_{1,3})(?=\S)(.+?)(?<=[^\s\\])\1(?!\w)")

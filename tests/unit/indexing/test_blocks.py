@@ -17,6 +17,8 @@ def _entity(name: str, line: int, end_line: int) -> CodeEntity:
         ("'use strict';\n\n// The router.\nconst a = 1\n", "The router."),
         ("/* Copyright 2026 Nobody. Licensed under MIT. */\n/** Parses. */\nx\n", "Parses."),
         ("<!doctype html>\n<!-- Landing page -->\n<html>", "Landing page"),
+        ("/**/ /* Two. */", ""),
+        ("/***\n * One.\n *\n\n * Two.\n ***/\nx", "One.\n\n\nTwo."),
         ("x = 1\n# later\n", ""),
         ("", ""),
     ],

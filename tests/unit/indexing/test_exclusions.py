@@ -5,15 +5,27 @@ from braindex.indexing.exclusions import by_content, by_default, never
 
 @pytest.mark.parametrize(
     "name",
-    """.env .env.local .env.production .env-prod prod.env config.env prod.env.bak .envrc server.pem tls.key id_rsa
-    id_ed25519 store.p12 store.pfx app.jks debug.keystore vault.kdbx .netrc .pgpass .npmrc .pypirc credentials
-    credentials.json my-service-account.json serviceaccountkey.json .git-credentials .htpasswd terraform.tfstate
-    client_secret_42.json secrets.yaml .git env.prod env.local .flaskenv .dockerconfigjson .dev.vars terraform.tfvars
-    prod.auto.tfvars prod.tfvars.json local.settings.json id_rsa_work id_ed25519-github deploy_rsa .env~ #.env# .#.env
-    .env.swp .env.swo .prod.env.swp .id_rsa.swp id_rsa.bak id_rsa~ credentials.json.old .netrc.save .pgpass.1
-    .env_copy .env.copy""".split()
-    + [".env 2", ".env copy", ".env copy 2", "prod copy.env", "credentials (1).json", "client_secret_42 (2).json"]
-    + ["secrets copy.yaml", "id_rsa copy", ".env.local 2", ".env.prod - copy"],
+    [
+        *"""
+        .env .env.local .env.production .env-prod prod.env config.env prod.env.bak .envrc server.pem tls.key id_rsa
+        id_ed25519 store.p12 store.pfx app.jks debug.keystore vault.kdbx .netrc .pgpass .npmrc .pypirc credentials
+        credentials.json my-service-account.json serviceaccountkey.json .git-credentials .htpasswd terraform.tfstate
+        client_secret_42.json secrets.yaml .git env.prod env.local .flaskenv .dockerconfigjson .dev.vars
+        terraform.tfvars prod.auto.tfvars prod.tfvars.json local.settings.json id_rsa_work id_ed25519-github
+        deploy_rsa .env~ #.env# .#.env .env.swp .env.swo .prod.env.swp .id_rsa.swp id_rsa.bak id_rsa~
+        credentials.json.old .netrc.save .pgpass.1 .env_copy .env.copy
+        """.split(),
+        ".env 2",
+        ".env copy",
+        ".env copy 2",
+        "prod copy.env",
+        "credentials (1).json",
+        "client_secret_42 (2).json",
+        "secrets copy.yaml",
+        "id_rsa copy",
+        ".env.local 2",
+        ".env.prod - copy",
+    ],
 )
 def test_a_file_that_may_hold_secrets_is_never_indexed(name):
     assert never(name, is_folder=False)
@@ -21,12 +33,18 @@ def test_a_file_that_may_hold_secrets_is_never_indexed(name):
 
 @pytest.mark.parametrize(
     "name",
-    """.env.example .env.sample .env.template .env.local.example example.env environment.ts .environment
-    vite-env.d.ts env.py dotenv.md keys.py id_rsa.pub credentials.py secrets.py monkey.py package.json .gitignore
-    tokenizer.json keyboard.js .env.dist example.tfvars terraform.tfvars.example env.ts env.js env.d.ts test_rsa.py
-    rsa.py copy.py my_copy.js envelope.txt wp-config-sample.php variables.tf auth.json settings.json id_rsa_work.pub
-    lib_rsa.c #notes.txt# notes.txt~""".split()
-    + ["notes copy.md", "chapter 2.md", "report (1).txt"],
+    [
+        *"""
+        .env.example .env.sample .env.template .env.local.example example.env environment.ts .environment
+        vite-env.d.ts env.py dotenv.md keys.py id_rsa.pub credentials.py secrets.py monkey.py package.json
+        .gitignore tokenizer.json keyboard.js .env.dist example.tfvars terraform.tfvars.example env.ts env.js
+        env.d.ts test_rsa.py rsa.py copy.py my_copy.js envelope.txt wp-config-sample.php variables.tf auth.json
+        settings.json id_rsa_work.pub lib_rsa.c #notes.txt# notes.txt~
+        """.split(),
+        "notes copy.md",
+        "chapter 2.md",
+        "report (1).txt",
+    ],
 )
 def test_a_file_with_a_harmless_name_is_not_taken_for_a_secret(name):
     assert never(name, is_folder=False) is None

@@ -1,9 +1,10 @@
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from tree_sitter import Parser, QueryCursor, Tree
+from tree_sitter import Node, Parser, QueryCursor, Tree
 
 from braindex.indexing.extract import TooManyDefinitions, extract_entities
 from braindex.indexing.extract_grammars import Grammar, grammar_of
@@ -33,9 +34,10 @@ def nodes(tree: Tree) -> list[tuple[str, int, int]]:
                 return found
 
 
-def keys(grammar: Grammar, found: list) -> list:
+def keys(grammar: Grammar, found: Iterable[tuple[int, dict[str, list[Node]]]]) -> list[tuple[int, str]]:
     return sorted(
-        (order, sorted((name, [node.id for node in all_]) for name, all_ in one.items())) for order, one in found
+        (order, repr(sorted((name, [node.id for node in those]) for name, those in captures.items())))
+        for order, captures in found
     )
 
 

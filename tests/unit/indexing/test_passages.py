@@ -92,3 +92,22 @@ def test_terms_are_split_by_field() -> None:
     assert terms.parent == "jar"
     assert "jar" in terms.path.split()
     assert {"return", "other"} & set(terms.body.split())
+
+
+def test_functions_inside_each_other_repeat_what_they_enclose_only_so_deep():
+    depth = 300
+    source = b"".join(b"function f%d(){ /* %s */ " % (n, b"x" * 50) for n in range(depth)) + b"}" * depth
+    bodies = {one.entity.name: one.passage.body for one in index_file("a.js", source) if one.entity.kind == "function"}
+    assert len(bodies) == depth
+    assert "function f1()" in bodies["f0"]
+    assert "function f8()" in bodies["f7"]
+    assert "function f9()" not in bodies["f8"]
+    assert sum(map(len, bodies.values())) < 10 * len(source)
+
+
+def test_deep_nesting_keeps_ids_apart_and_names_short():
+    source = ("function f(){" * 3_000 + "}" * 3_000).encode()
+    units = index_file("a.js", source)
+    assert len({one.id for one in units}) == len(units) == 3_001
+    assert max(len(one.entity.qualified_name) for one in units) < 1_000
+    assert [one.id for one in index_file("a.js", source)] == [one.id for one in units]
