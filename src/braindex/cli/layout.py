@@ -10,7 +10,6 @@ from braindex.domain.entities import CodeEntity
 from braindex.domain.identity import short_id
 from braindex.domain.results import (
     Answer,
-    BriefState,
     ScanProgress,
     ScanStatus,
     ScanSummary,

@@ -9,7 +9,6 @@ from braindex.domain.display import safe_line, safe_path
 from braindex.domain.identity import short_id
 from braindex.domain.results import (
     Answer,
-    BriefState,
     ScanProgress,
     ScanStatus,
     ScanSummary,
