@@ -18,7 +18,7 @@ from braindex.services.ask import Asking
 from braindex.services.brief import BriefParts, Briefs
 from braindex.services.brief_writing import BriefWriter
 from braindex.services.freshness import Freshness
-from braindex.services.metering import EmbeddingMeter
+from braindex.services.metering import DailyLimit, EmbeddingMeter, LimitedEngine
 from braindex.services.retrieve import Arms
 from braindex.services.scan import ScanParts, Scans
 from braindex.services.status import Status
@@ -96,10 +96,11 @@ class _Model:
 class _Embedders:
     """The bundled model, and the one that the settings choose for a workspace; imported at first use."""
 
-    def __init__(self, settings: Settings, usage: UsageService) -> None:
+    def __init__(self, settings: Settings, usage: UsageService, limit: DailyLimit) -> None:
         self.local: WordModel = _Model()
         self._settings = settings
         self._usage = usage
+        self._limit = limit
         self._lock = threading.Lock()
         self._remote: Any = None
 
@@ -113,7 +114,7 @@ class _Embedders:
                 api = self._api()
                 self._remote = api, Limits(api.texts, api.request_bytes)  # what is learned of the model is kept
             api, limits = self._remote
-        meter = EmbeddingMeter(self._usage, workspace.id, self._settings.max_daily_cost)
+        meter = EmbeddingMeter(self._usage, workspace.id, self._limit)
         return RemoteEmbedder(api, limits, meter, stopped)
 
     def _api(self) -> Any:
@@ -152,7 +153,7 @@ class _Dense:
 class _Engines:
     """The engines that the settings configure, one object each: what they learn of their provider is kept."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, limit: DailyLimit) -> None:
         local = settings.memory_mode == "local"
         self._made: dict[EngineName, Engine] = {}
         if settings.deepseek_api_key:
@@ -161,9 +162,8 @@ class _Engines:
                 ("deepseek-pro", settings.deepseek_pro_model),
             )
             for name, model in models:
-                self._made[name] = DeepSeek(
-                    name, model, settings.deepseek_api_key, settings.deepseek_base_url, local_only=local
-                )
+                engine = DeepSeek(name, model, settings.deepseek_api_key, settings.deepseek_base_url, local_only=local)
+                self._made[name] = LimitedEngine(engine, limit)
         if settings.ollama_model:
             self._made["ollama"] = Ollama(settings.ollama_model, settings.ollama_host, local_only=local)
 
@@ -178,18 +178,19 @@ def build_app(settings: Settings) -> App:
     """
     if settings.memory_mode == "local":
         confine_to_loopback()
-    dense, engines = _Dense(), _Engines(settings)
+    dense = _Dense()
     workspaces = Workspaces(settings.brain_dir, dense.forget)
     prices = load_prices(Path(settings.prices_file).expanduser() if settings.prices_file else None)
     usage = UsageService(settings.brain_dir, prices, tracking=settings.token_tracking)
-    embedders = _Embedders(settings, usage)
+    limit = DailyLimit(usage, settings.max_daily_cost)
+    embedders, engines = _Embedders(settings, usage, limit), _Engines(settings, limit)
     arms = Arms(embedders, dense)
     warm_ups = WarmUps(usage, enabled=settings.brief_warmup)
     parts = BriefParts(engines, BriefWriter(arms, usage), warm_ups, settings.rules, settings.options)
     briefs = Briefs(workspaces, parts)
     scans = Scans(workspaces, ScanParts(embedders, dense, settings.options, briefs.after_scan))
     freshness = Freshness(workspaces, scans, settings.options)
-    writer = Writer(engines, briefs, usage, warm_ups, settings.rules, max_daily_cost=settings.max_daily_cost)
+    writer = Writer(engines, briefs, usage, warm_ups, settings.rules)
     return App(
         settings=settings,
         workspaces=workspaces,

@@ -147,7 +147,7 @@ def test_an_engine_that_fails_costs_the_answer_and_nothing_else(name, deepseek, 
     assert "\n" not in answer.reason
     assert KEY not in answer.reason
     with pytest.raises(EngineFailed):
-        app.briefs.update(workspace)
+        app.briefs.update(workspace, replace_by_hand=True)
     assert read_brief(folder) == locked
 
 

@@ -18,7 +18,7 @@ from braindex.domain.results import Question, Workspace
 from braindex.domain.tokens import count_tokens
 from braindex.llm.prices import load_prices
 from braindex.registry.briefs import BRIEF_FILE, RECORD_FILE, read_brief
-from braindex.services.brief import BriefEdited, GivenBrief, NoBrief
+from braindex.services.brief import BriefByHand, GivenBrief, NoBrief
 
 PROJECT = {
     "src/cart.py": '"""The cart."""\n\n\ndef add_item(cart, item):\n    """Put an item into the cart."""\n    cart.append(item)\n',
@@ -151,7 +151,7 @@ def test_one_section_that_fails_leaves_the_old_brief(which, deepseek, make_app, 
         return "   " if len(seen) == which else written(body)
 
     deepseek.answer_text = failing
-    with pytest.raises(EngineFailed, match="the section"):
+    with pytest.raises(EngineFailed, match="its section"):
         app.briefs.upgrade(workspace)
     assert (folder / BRIEF_FILE).read_bytes() == before
     state = app.briefs.view(workspace).state
@@ -193,10 +193,10 @@ def test_a_brief_edited_by_hand_is_noticed_and_never_overwritten_silently(deepse
     assert app.briefs.text(workspace) == "# My own words\n"
     assert not app.briefs.upgrade(workspace)
     for content in (None, "# Another"):
-        with pytest.raises(BriefEdited, match="edited by hand"):
+        with pytest.raises(BriefByHand, match="edited by hand"):
             app.briefs.update(workspace, content)
     assert app.briefs.text(workspace) == "# My own words\n"
-    view = app.briefs.update(workspace, replace_edited=True)
+    view = app.briefs.update(workspace, replace_by_hand=True)
     assert (view.state.engine, view.state.edited) == ("deepseek-flash", False)
     (kept,) = folder.glob("brief.edited-*.md")
     assert kept.read_text() == "# My own words\n"
@@ -221,7 +221,7 @@ def test_a_record_that_cannot_be_read_makes_an_edited_brief_and_no_bug(record, m
     (app.workspaces.folder(workspace) / RECORD_FILE).write_text(record)
     assert app.briefs.view(workspace).state.edited
     app.scans.run(workspace)
-    app.briefs.update(workspace, replace_edited=True)
+    app.briefs.update(workspace, replace_by_hand=True)
     assert not app.briefs.view(workspace).state.edited
 
 
@@ -281,3 +281,45 @@ def test_questions_use_the_brief_that_another_process_locked(deepseek, make_app,
     first.asking.ask(workspace, Question("add_item"))
     sent = [one for one in deepseek.requests if len(one.body["messages"]) == 2]
     assert "# Locked elsewhere" in sent[-1].body["messages"][0]["content"]
+
+
+def test_a_given_brief_is_regenerated_only_by_who_knows_of_it_and_is_kept(deepseek, make_app, make_project):
+    app = make_app(**cloud(deepseek))
+    workspace = scanned(app, make_project(PROJECT))
+    app.briefs.update(workspace, "# My own words")
+    with pytest.raises(BriefByHand, match="written by hand"):
+        app.briefs.update(workspace)
+    assert app.briefs.text(workspace) == "# My own words\n"
+    assert app.briefs.update(workspace, replace_by_hand=True).state.engine == "deepseek-flash"
+    (kept,) = app.workspaces.folder(workspace).glob("brief.edited-*.md")
+    assert kept.read_text() == "# My own words\n"
+
+
+def test_a_brief_from_the_index_can_be_had_back_and_stays(deepseek, make_app, make_project):
+    app = make_app(**cloud(deepseek))
+    workspace = scanned(app, make_project(PROJECT))
+    first = app.briefs.text(workspace)
+    assert app.briefs.upgrade(workspace)
+    assert app.briefs.update(workspace, from_index=True).text == first
+    assert not app.briefs.upgrade(workspace, at_once=True)
+
+
+def test_a_person_who_scans_again_has_a_failed_replacement_tried_again(deepseek, make_app, make_project):
+    app = make_app(**cloud(deepseek))
+    workspace = scanned(app, make_project(PROJECT))
+    deepseek.fail("401", times=9)
+    with pytest.raises(EngineFailed):
+        app.briefs.upgrade(workspace)
+    deepseek._next.clear()
+    assert not app.briefs.upgrade(workspace)
+    assert app.briefs.upgrade(workspace, at_once=True)
+
+
+def test_the_daily_limit_holds_for_briefs_and_warm_ups(deepseek, make_app, make_project):
+    app = make_app(**cloud(deepseek, MAX_DAILY_COST="0"))
+    workspace = scanned(app, make_project(PROJECT))
+    with pytest.raises(EngineFailed, match="MAX_DAILY_COST"):
+        app.briefs.upgrade(workspace)
+    app.briefs.update(workspace, "# Given")
+    app.finish(30)
+    assert deepseek.requests == []

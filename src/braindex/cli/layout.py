@@ -102,6 +102,8 @@ def _source_lines(rank: int, source: Source, style: Style) -> Iterator[str]:
 def _footer(answer: Answer) -> str:
     workspace = f"{safe_line(answer.workspace.name)} ({safe_path(answer.workspace.path)})"
     said = safe_line(answer.reason) if answer.sources else ""
+    if answer.engine != "none":
+        said = f"{answer.engine}: {said}"
     return " · ".join(part for part in (workspace, said, safe_line(answer.coverage)) if part)
 
 

@@ -21,7 +21,8 @@ MOST_BYTES: Final = 64_000
 class BriefRecord:
     """What a brief was made of. `sha256` is of its text; `before` of the one it replaced, "" for the first.
 
-    `engine` wrote it (`none`: it was made from the index alone); `given` says that a person or an agent wrote it.
+    `engine` wrote it (`none`: made from the index alone); `given` says that a person or an agent wrote it, `kept` that
+    a person asked for one from the index, which no engine then replaces.
     `locked` is a UTC time in ISO 8601. `files` are digests by path, as the index had them. `failed` is the time of the
     last attempt to have an engine replace it, and `why` what went wrong.
     """
@@ -29,6 +30,7 @@ class BriefRecord:
     sha256: str
     engine: EngineName = "none"
     given: bool = False
+    kept: bool = False
     locked: str = ""
     entities: int = 0
     files: Mapping[str, str] = field(default_factory=dict)

@@ -66,11 +66,12 @@ def open_store(
 
 def _migrate(database: Database, migrations: Sequence[Migration], *, keep_copy: bool) -> None:
     """Each step in a transaction of its own; what another process applied meanwhile is left out."""
+    keep_copy = keep_copy and bool(applied(database))  # of a new file there is nothing to keep
     for migration in migrations:
         with database.transaction():
             if migration not in _pending(database, migrations):
                 continue
-            if keep_copy and applied(database):
+            if keep_copy:
                 database.copy_to(database.path.with_name(f"{database.path.name}.before-{migration.name}"))
             _apply(database, migration)
 

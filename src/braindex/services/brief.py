@@ -22,7 +22,9 @@ from braindex.domain.routing import RoutingRules
 from braindex.domain.tokens import count_tokens
 from braindex.domain.usage import EngineName
 from braindex.registry.briefs import (
+    BRIEF_FILE,
     BriefRecord,
+    StoredBrief,
     keep_edited,
     read_brief,
     write_brief,
@@ -52,11 +54,12 @@ class BriefBusy(BraindexError):
         super().__init__("another process is at this brief; nothing was changed, try again in a minute")
 
 
-class BriefEdited(BraindexError):
-    def __init__(self, path: Path) -> None:
+class BriefByHand(BraindexError):
+    def __init__(self, path: Path, *, given: bool) -> None:
+        what = "was written by hand" if given else "was edited by hand since it was locked"
         super().__init__(
-            f"{path} was edited by hand since it was locked, and was left as it is; `braindex brief --update` replaces "
-            "it after asking, and keeps the edited text beside it"
+            f"{path} {what}, and was left as it is; `braindex brief --update` replaces it after asking, and keeps this "
+            "text beside it"
         )
 
 
@@ -173,24 +176,26 @@ class Briefs:
         except BraindexError as failure:
             log.warning("the brief was not replaced: %s", type(failure).__name__)
 
-    def _may_upgrade(self, workspace: Workspace) -> bool:
+    def _may_upgrade(self, workspace: Workspace, *, at_once: bool = False) -> bool:
         stored = read_brief(self._workspaces.folder(workspace))
-        if stored is None or stored.edited or stored.record.given or stored.record.engine != "none":
+        if stored is None or stored.edited or stored.record.engine != "none":
             return False
-        return not _failed_lately(stored.record) and self._engine(Path(workspace.path)) is not None
+        if stored.record.given or stored.record.kept:
+            return False
+        return (at_once or not _failed_lately(stored.record)) and self._engine(Path(workspace.path)) is not None
 
-    def upgrade(self, workspace: Workspace) -> bool:
+    def upgrade(self, workspace: Workspace, *, at_once: bool = False) -> bool:
         """Has an engine write the brief that was made from the index alone; false where there is nothing to do.
 
         Of several processes that want the same, one does it. Raises what the engine or a section fails with: the brief
-        stays as it was, and the next attempt waits half an hour.
+        stays as it was, and the next attempt waits half an hour, unless a person wants it `at_once`.
         """
-        if not self._may_upgrade(workspace):
+        if not self._may_upgrade(workspace, at_once=at_once):
             return False
         folder = self._workspaces.folder(workspace)
         with self._turn(folder, 0.0) as ours:
             stored = read_brief(folder)
-            if not ours or stored is None or not self._may_upgrade(workspace):
+            if not ours or stored is None or not self._may_upgrade(workspace, at_once=at_once):
                 return False
             try:
                 self._write(workspace)
@@ -200,13 +205,20 @@ class Briefs:
                 raise
         return True
 
-    def update(self, workspace: Workspace, content: str | None = None, *, replace_edited: bool = False) -> BriefView:
-        """Regenerates the brief, or puts `content` in its place. One that another process has regenerated while this
-        one waited for it is taken as it is.
+    def update(
+        self,
+        workspace: Workspace,
+        content: str | None = None,
+        *,
+        from_index: bool = False,
+        replace_by_hand: bool = False,
+    ) -> BriefView:
+        """Regenerates the brief (`from_index`: without the engine), or puts `content` in its place. One that another
+        process has regenerated while this one waited for it is taken as it is.
 
-        Raises NoBrief while there is nothing to make one of, BriefEdited for a brief that was edited by hand (unless
-        `replace_edited`, which keeps the edited text beside it), GivenBrief for a content that can be none, BriefBusy,
-        and what the engine fails with. Whatever is raised, the old brief stands.
+        Raises NoBrief while there is nothing to make one of, BriefByHand for a brief that was edited or written by hand
+        (unless `replace_by_hand`; its text is kept beside the new one), GivenBrief for a content that can be none,
+        BriefBusy, and what the engine fails with. Whatever is raised, the old brief stands.
         """
         given = None if content is None else _checked(content)
         folder = self._workspaces.folder(workspace)
@@ -219,26 +231,26 @@ class Briefs:
             stored = read_brief(folder)
             if content is None and stored is not None and (before is None or stored.record != before.record):
                 return self.view(workspace)
-            if stored is not None and stored.edited:
-                if not replace_edited:
-                    raise BriefEdited(folder / "brief.md")
-                keep_edited(folder, stored.text)
+            if stored is not None:
+                _spare(folder, stored, regenerated=given is None, may=replace_by_hand)
             if given is not None:
                 with self._workspaces.open_index(workspace) as store:
                     self._put(workspace, given, replace(_record(store), given=True), store)
             else:
-                self._write(workspace)
+                self._write(workspace, from_index=from_index)
         return self.view(workspace)
 
-    def _write(self, workspace: Workspace) -> None:
+    def _write(self, workspace: Workspace, *, from_index: bool = False) -> None:
         """By the engine that is configured; without one, from the index again."""
         root = checked_root(workspace.path)
-        engine = self._engine(root)
+        engine = None if from_index else self._engine(root)
         with self._workspaces.open_index(workspace) as store:
             if not store.entity_count():
                 raise NoBrief(workspace.name)
             record = _record(store)
             if engine is None:
+                # Asked for, so no engine replaces it by itself.
+                record = replace(record, kept=from_index)
                 self._put(workspace, self._from_index(workspace, root, store), record, store)
                 return
             folder, options = self._workspaces.folder(workspace), self._parts.options(root)
@@ -303,6 +315,15 @@ class Briefs:
         """Waits for what was begun in the background."""
         for thread in list(self._threads.values()):
             thread.join(timeout)
+
+
+def _spare(folder: Path, stored: StoredBrief, *, regenerated: bool, may: bool) -> None:
+    """Words of a person are replaced only by who knows of them, and kept beside what replaces them."""
+    by_hand = stored.edited or (stored.record.given and regenerated)
+    if by_hand and not may:
+        raise BriefByHand(folder / BRIEF_FILE, given=not stored.edited)
+    if stored.edited or stored.record.given:
+        keep_edited(folder, stored.text)
 
 
 def _record(store: IndexStore) -> BriefRecord:

@@ -35,7 +35,7 @@ You write one section of a project brief that engineers and coding agents read b
 
 class SectionFailed(EngineFailed):
     def __init__(self, title: str, failure: EngineFailed) -> None:
-        super().__init__(f"the section “{title}” could not be written, so the brief stays as it is: {failure}")
+        super().__init__(f"its section “{title}” could not be written ({failure}), and the old brief stands")
 
 
 class BriefUnusable(EngineFailed):

@@ -1,8 +1,9 @@
-"""What embedding a workspace costs: kept under the daily limit, and entered in the ledger."""
+"""MAX_DAILY_COST, in one place: whatever is sent to a provider passes here first, and what it cost is entered."""
 
-from datetime import UTC, datetime
+from collections.abc import Callable, Sequence
 
-from braindex.domain.engines import EngineFailed
+from braindex.domain.engines import Completion, Engine, EngineFailed, Message
+from braindex.domain.errors import BraindexError
 from braindex.domain.usage import NO_USAGE, PICODOLLARS, Call, EngineName, Usage
 from braindex.services.usage import UsageService
 
@@ -23,26 +24,69 @@ class CostUnknown(EngineFailed):
         )
 
 
-class EmbeddingMeter:
-    """The meter of one workspace's embeddings. `max_daily_cost` is in US dollars a UTC day, None without a limit."""
+class LedgerNeeded(EngineFailed):
+    def __init__(self, error: BraindexError) -> None:
+        super().__init__(f"MAX_DAILY_COST cannot be kept without the ledger: {error}")
 
-    def __init__(self, usage: UsageService, workspace_id: str, max_daily_cost: float | None) -> None:
+
+class DailyLimit:
+    """What the cloud may cost a UTC day, in US dollars; None without a limit."""
+
+    def __init__(self, usage: UsageService, dollars: float | None) -> None:
         self._usage = usage
-        self._workspace_id = workspace_id
-        self._max_daily_cost = max_daily_cost
+        self._dollars = dollars
 
     def check(self, engine: EngineName, model: str) -> None:
-        """Raises DailyCostReached or CostUnknown, and what reading the ledger raises. Ollama costs nothing."""
-        if self._max_daily_cost is None or engine == "ollama":
+        """Raises DailyCostReached, CostUnknown or LedgerNeeded. Ollama costs nothing."""
+        if self._dollars is None or engine == "ollama":
             return
-        if self._usage.cost(engine, model, datetime.now(UTC), NO_USAGE) is None:
+        if self._usage.cost(engine, model, self._usage.now(), NO_USAGE) is None:
             raise CostUnknown(model)
-        spent = self._usage.spent_today()
-        if spent >= self._max_daily_cost * PICODOLLARS:
-            raise DailyCostReached(self._max_daily_cost, spent)
+        try:
+            spent = self._usage.spent_today()
+        except BraindexError as error:
+            raise LedgerNeeded(error) from error
+        if spent >= self._dollars * PICODOLLARS:
+            raise DailyCostReached(self._dollars, spent)
+
+
+class LimitedEngine:
+    """An engine that is not asked beyond the daily limit, whatever for: an answer, a brief, a warm-up."""
+
+    def __init__(self, engine: Engine, limit: DailyLimit) -> None:
+        self._engine = engine
+        self._limit = limit
+
+    @property
+    def name(self) -> EngineName:
+        return self._engine.name
+
+    @property
+    def model(self) -> str:
+        return self._engine.model
+
+    def complete(
+        self, messages: Sequence[Message], *, max_tokens: int, cancelled: Callable[[], bool] = lambda: False
+    ) -> Completion:
+        """As the port says; raises also what `DailyLimit.check` raises."""
+        self._limit.check(self.name, self.model)
+        return self._engine.complete(messages, max_tokens=max_tokens, cancelled=cancelled)
+
+
+class EmbeddingMeter:
+    """The meter of one workspace's embeddings."""
+
+    def __init__(self, usage: UsageService, workspace_id: str, limit: DailyLimit) -> None:
+        self._usage = usage
+        self._workspace_id = workspace_id
+        self._limit = limit
+
+    def check(self, engine: EngineName, model: str) -> None:
+        """Raises what `DailyLimit.check` raises."""
+        self._limit.check(engine, model)
 
     def enter(self, engine: EngineName, model: str, usage: Usage) -> None:
         """A request that ended at this moment. Never raises."""
-        now = datetime.now(UTC)
+        now = self._usage.now()
         cost = self._usage.cost(engine, model, now, usage)
         self._usage.record(Call(self._workspace_id, engine, model, "embed", now, usage, cost))

@@ -81,6 +81,10 @@ class UsageService:
     def _ledger(self) -> Ledger:
         return Ledger.open(self._brain_dir)
 
+    def now(self) -> datetime:
+        """The time that calls are entered with."""
+        return self._now()
+
     def cost(self, engine: EngineName, model: str, when: datetime, usage: Usage) -> int | None:
         """Picodollars of a call that ended at `when`; None where no price is known. Ollama costs nothing."""
         if engine == "ollama" or (engine == "none" and not model):

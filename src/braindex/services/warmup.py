@@ -68,7 +68,7 @@ class WarmUps:
             usage = engine.complete([prefix], max_tokens=1).usage
             self._tokens[_key(engine, prefix)] = usage.tokens_in
         except EngineFailed as failure:
-            log.warning("a warm-up of %s failed: %s", engine.name, type(failure).__name__)
+            log.info("a warm-up of %s failed: %s", engine.name, type(failure).__name__)
             usage = failure.usage
         if usage != NO_USAGE:
             self._usage.record_now(workspace.id, engine, "warmup", usage)

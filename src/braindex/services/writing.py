@@ -3,17 +3,15 @@
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from braindex.domain.cited import check_citations
 from braindex.domain.engines import Completion, Engine, EngineFailed, Engines
-from braindex.domain.errors import BraindexError
 from braindex.domain.prompt import Quoted, system_message, user_message
 from braindex.domain.results import Source, Workspace
 from braindex.domain.routing import Route, RoutingRules, check_request, route
-from braindex.domain.usage import NO_USAGE, PICODOLLARS, EngineName, Usage
+from braindex.domain.usage import NO_USAGE, EngineName, Usage
 from braindex.services.brief import Briefs
 from braindex.services.usage import UsageService
 from braindex.services.warmup import WarmUps
@@ -21,7 +19,6 @@ from braindex.services.warmup import WarmUps
 log = logging.getLogger(__name__)
 
 ANSWER_TOKENS: Final = 700  # of an answer that was asked to stay under 250 words
-CLOUD: Final[frozenset[EngineName]] = frozenset({"deepseek-flash", "deepseek-pro"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +59,12 @@ class Writer:
         usage: UsageService,
         warm_ups: WarmUps,
         rules: Callable[[Path], RoutingRules],
-        *,
-        max_daily_cost: float | None,
     ) -> None:
-        """`max_daily_cost` is in US dollars a UTC day, None without a limit."""
         self._engines = engines
         self._briefs = briefs
         self._usage = usage
         self._warm_ups = warm_ups
         self._rules = rules
-        self._max_daily_cost = max_daily_cost
 
     def check(self, root: Path, use_cloud: bool | None) -> None:
         """Raises CloudRefused where the settings forbid what a call asks for, before anything is done for it."""
@@ -80,31 +73,12 @@ class Writer:
     def write(self, asked: Asked) -> Written:
         """The answer, or the reason why there are only sources. Never raises for an engine's failure."""
         files = len({one.path for one in asked.sources})
-        chosen = self._within_budget(route(asked.text, asked.use_cloud, files, self._rules(asked.root)))
+        chosen = route(asked.text, asked.use_cloud, files, self._rules(asked.root))
         log.info("route: %s (%s)", chosen.engine, chosen.reason.split("“")[0].strip())
         engine = self._engines.get(chosen.engine)
         if engine is None:
             return Written("none", chosen.reason)
         return self._ask(engine, chosen, asked)
-
-    def _within_budget(self, chosen: Route) -> Route:
-        """MAX_DAILY_COST: what is spent today, or cannot be priced, closes the cloud."""
-        if self._max_daily_cost is None or chosen.engine not in CLOUD:
-            return chosen
-        try:
-            spent = self._usage.spent_today()
-        except BraindexError as error:
-            return Route(
-                "none", f"MAX_DAILY_COST cannot be kept, since the ledger cannot be read ({error}): sources only"
-            )
-        if spent >= self._max_daily_cost * PICODOLLARS:
-            told = f"MAX_DAILY_COST of ${self._max_daily_cost:g} is reached (${spent / PICODOLLARS:.4f} today, UTC)"
-            return Route("none", f"{told}: sources only")
-        engine = self._engines.get(chosen.engine)
-        if engine and self._usage.cost(engine.name, engine.model, datetime.now(UTC), NO_USAGE) is None:
-            told = f"the price of {engine.model} is unknown, so MAX_DAILY_COST cannot be kept"
-            return Route("none", f"{told}; add it to PRICES_FILE: sources only")
-        return chosen
 
     def _ask(self, engine: Engine, chosen: Route, asked: Asked) -> Written:
         prefix = system_message(self._briefs.text(asked.workspace))
@@ -112,7 +86,7 @@ class Writer:
         try:
             completion = engine.complete(messages, max_tokens=ANSWER_TOKENS, cancelled=asked.cancelled)
         except EngineFailed as failure:
-            log.warning("%s gave no answer: %s", engine.name, type(failure).__name__)
+            log.info("%s gave no answer: %s", engine.name, type(failure).__name__)
             reason = f"{engine.name} gave no answer: {failure}; sources only"
             return Written("none", reason, usage=failure.usage, called=engine)
         self._warm_ups.after_answer(asked.workspace, engine, prefix, completion.usage)

@@ -12,7 +12,7 @@ from mcp_types import CallToolResult, GetPromptResult, ListRootsResult, Root, Te
 from pydantic import FileUrl
 
 from braindex.server.create import create_server
-from braindex.services.brief import BriefEdited
+from braindex.services.brief import BriefByHand
 
 pytestmark = pytest.mark.anyio
 
@@ -115,7 +115,7 @@ async def test_a_long_update_tells_its_progress_until_it_is_done(connect, held):
 
 
 async def test_a_brief_edited_by_hand_is_left_and_says_how_it_can_be_replaced(connect, held, tmp_path):
-    held.briefs.error = BriefEdited(tmp_path / "brief.md")
+    held.briefs.error = BriefByHand(tmp_path / "brief.md", given=False)
     held.briefs.go.set()
     async with connect() as client:
         result = await client.call_tool("update_brief", {"content": "x"})

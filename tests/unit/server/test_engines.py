@@ -189,9 +189,9 @@ async def test_a_forced_refresh_that_an_engine_fails_leaves_the_old_brief(deepse
         scan = await client.call_tool("scan_workspace", {"force_refresh_brief": True, "wait_seconds": 50})
         update = await client.call_tool("update_brief", {})
     assert (structure_of(scan)["state"], structure_of(scan)["brief_refresh"]) == ("complete", "failed")
-    assert "the brief was left as it was: the section" in text_of(scan)
+    assert "the brief was left as it was: its section" in text_of(scan)
     assert update.is_error
-    assert "so the brief stays as it is" in text_of(update)
+    assert "and the old brief stands" in text_of(update)
     assert deepseek_app.briefs.text(shop) == old
 
 

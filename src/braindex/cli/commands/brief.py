@@ -21,7 +21,7 @@ FINISH_SECONDS: Final = 30.0  # for the requests that keep the provider's cache 
 
 class OneBriefAction(UsageError):
     def __init__(self) -> None:
-        super().__init__("--show-prompt shows what is there, and --update replaces it: give one of them")
+        super().__init__("give one of --update, --from-index, --from-file and --show-prompt")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,28 +29,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--update", action="store_true", help="make the brief anew, by the engine that is configured or from the index"
     )
+    parser.add_argument("--from-index", action="store_true", help="make it anew from the index, without the engine")
     parser.add_argument("--from-file", metavar="FILE", help="replace the brief with a text of your own (- reads it)")
     parser.add_argument("--show-prompt", action="store_true", help="print what every question is prefixed with")
-    parser.add_argument("--yes", action="store_true", help="do not ask before a brief edited by hand is replaced")
+    parser.add_argument("--yes", action="store_true", help="do not ask before a brief of a hand is replaced")
     add_json_option(parser)
 
 
 def run(invocation: Invocation) -> int:
     arguments = invocation.arguments
-    replaces = arguments.update or arguments.from_file is not None
-    if arguments.show_prompt and replaces:
+    wishes = (arguments.update, arguments.from_index, arguments.from_file is not None, arguments.show_prompt)
+    if sum(wishes) > 1:
         raise OneBriefAction
     workspace = invocation.workspace()
     if arguments.show_prompt:
         line(safe(invocation.app.briefs.prefix(workspace)))
         return DONE
-    if not replaces:
+    if not any(wishes):
         return _shown(invocation, workspace, invocation.app.briefs.view(workspace))
     if not _agreed(invocation, workspace):
         note("braindex: the brief was left as it is")
         return FAILED
     content = None if arguments.from_file is None else _content(arguments.from_file)
-    view = invocation.app.briefs.update(workspace, content, replace_edited=True)
+    view = invocation.app.briefs.update(workspace, content, from_index=arguments.from_index, replace_by_hand=True)
     invocation.app.finish(FINISH_SECONDS)
     return _shown(invocation, workspace, view)
 
@@ -58,9 +59,9 @@ def run(invocation: Invocation) -> int:
 def _agreed(invocation: Invocation, workspace: Workspace) -> bool:
     """A brief that was edited by hand is replaced only by someone who knows."""
     state = invocation.app.briefs.state(workspace)
-    if state is None or not state.edited:
+    if state is None or not (state.edited or state.given):
         return True
-    question = "The brief was edited by hand. Replace it, and keep the edited text beside it?"
+    question = "The brief was written or edited by hand. Replace it, and keep that text beside the new one?"
     return confirm(question, yes=invocation.arguments.yes)
 
 

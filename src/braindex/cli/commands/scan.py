@@ -38,9 +38,11 @@ def run(invocation: Invocation) -> int:
 def _brief(invocation: Invocation, workspace: Workspace) -> None:
     """Has an engine write the brief that was made from the index alone; where that fails, it stays as it is."""
     try:
-        invocation.app.briefs.upgrade(workspace)
+        if invocation.app.briefs.upgrade(workspace, at_once=True):
+            state = invocation.app.briefs.state(workspace)
+            note(f"braindex: the brief was replaced: {state.standing if state else ''}")
     except BraindexError as error:
-        note(f"braindex: the brief stays as it was made from the index: {safe_line(str(error))}")
+        note(f"braindex: the brief was not replaced; the next scan tries again: {safe_line(str(error))}")
     invocation.app.finish(BRIEF_SECONDS)
 
 

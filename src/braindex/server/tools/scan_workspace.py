@@ -20,7 +20,7 @@ from braindex.services.brief import BriefView
 from braindex.services.scan import ScanHandle
 
 DESCRIPTION: Final = (
-    "Scan a workspace into memory, incrementally: parses what changed; indexing costs nothing and calls no model. "
+    "Scan a workspace into memory, incrementally: parses what changed; indexing calls no model. "
     "Rarely needed, since query_memory refreshes by itself; use it to prepare a large project or one that is new. "
     "Returns the summary, or state `running` after wait_seconds, while the work goes on by itself."
 )
