@@ -301,3 +301,22 @@ def test_an_import_in_a_docstring_or_a_comment_is_none(app: App, make_project: M
         "d.js": "export default 1\n",
     })  # fmt: skip
     assert sections(app, root)["Data Flow"] == "Nothing in the index imports another file of the project."
+
+
+def test_a_line_that_is_too_long_is_cut_and_moves_no_other(app: App, make_project: MakeProject) -> None:
+    found = sections(
+        app,
+        make_project({
+            "lamp/__init__.py": '"""Lamps."""\n',
+            "lamp/data.py": f"X = '{'a ' * 3_000}'  # TODO: beyond what is read\n# TODO: buy a new bulb\n",
+        }, name="lamp"),
+    )  # fmt: skip
+    assert '- TODO "buy a new bulb" (`lamp/data.py:2`)' in found["Future Roadmap"]
+    assert "beyond" not in found["Future Roadmap"]
+
+
+def test_a_manifest_on_one_long_line_is_read_whole(app: App, make_project: MakeProject) -> None:
+    wanted = {f"part-{number}-{'x' * 40}": "^1" for number in range(100)}
+    package = {"name": "lamp", "dependencies": wanted, "description": "A lamp for the desk at home."}
+    found = sections(app, make_project({"package.json": json.dumps(package), "a.js": "export const a = 1\n"}))
+    assert "A lamp for the desk at home." in found["Overview"]

@@ -14,17 +14,30 @@ import re
 import unicodedata
 from typing import Any, Final
 
+from braindex.domain.errors import UsageError
 from braindex.domain.units import EntityFilter
 from braindex.registry.database import Database, storable
 
-_WILD: Final = re.compile(r"[*?\[]|\{[^{}]*,[^{}]*\}")
-_CHOICE: Final = re.compile(r"\{([^{}]*,[^{}]*)\}")
-_CLASS: Final = re.compile(r"\[([!^]?)(\]?[^\]]*)\]")
+_WILD: Final = re.compile(r"[*?\[]|\{[^{},]*+,[^{}]*+\}")
+_CHOICE: Final = re.compile(r"\{([^{},]*+,[^{}]*+)\}")
+_CLASS: Final = re.compile(r"\[([!^]?)(\]?[^\]]*+)\]")
+LONGEST_GLOB: Final = 1_000  # characters: every `[` of one looks for its end, and each pair of braces doubles the rest
 _MAX_CHOICES: Final = 64  # `{a,b}{c,d}…` doubles with each group
 
 
+class GlobTooLong(UsageError):
+    def __init__(self, length: int) -> None:
+        super().__init__(
+            f"the path filter is a pattern of {length:,} characters; at most {LONGEST_GLOB:,} are read: name a folder, "
+            "or shorten the pattern"
+        )
+
+
 def conditions(narrowed: EntityFilter) -> tuple[str, list[Any]]:
-    """A condition on the `entities` table and its parameters; `1` where everything passes."""
+    """A condition on the `entities` table and its parameters; `1` where everything passes.
+
+    Raises GlobTooLong for a path with wildcards of more than LONGEST_GLOB characters.
+    """
     parts: list[str] = []
     parameters: list[Any] = []
     for column, wanted in (("kind", narrowed.kind), ("language", narrowed.language)):
@@ -63,6 +76,8 @@ def _path_condition(path: str) -> tuple[str, list[str]]:
     # "0" is the character after "/": everything below a folder is one range of the index on path.
     sql, values = "path = ? OR (path >= ? AND path < ?)", [literal, f"{literal}/", f"{literal}0"]
     if _WILD.search(path):
+        if len(path) > LONGEST_GLOB:
+            raise GlobTooLong(len(path))
         return f"{sql} OR path_matches(?, path)", [*values, path]
     return sql, values
 

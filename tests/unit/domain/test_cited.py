@@ -43,6 +43,8 @@ def test_a_true_citation_and_what_is_none_stay_as_they_are(text):
         ("[`gone`](src/gone.py#L3-L9) does it", "`gone` does it"),
         ("First:\n- #src/gone.py:3\n- `add` #src/cart.py:10", "First:\n- `add` #src/cart.py:10"),
         ("`#src/gone.py:3` it is", "it is"),
+        ("It is (see #src/gone.py:3, and #src/lost.py:4 ).", "It is."),
+        ("It is here  \t #src/gone.py:3 .", "It is here."),
     ],
 )
 def test_a_false_citation_is_taken_out_without_a_trace(text, left):
@@ -68,3 +70,9 @@ def test_an_invented_distance_is_set_right():
 @pytest.mark.parametrize("text", ["#" * 100_000, "a/" * 50_000, "#a:" * 50_000, "(" * 100_000, " " * 100_000 + "x"])
 def test_any_text_is_read_in_linear_time(text):
     assert check_citations(text, SOURCES).removed == 0
+
+
+def test_a_citation_directly_after_another_is_one_of_its_own():
+    checked = check_citations("#src/cart.py:10、src/cart.py:12—#src/gone.py:3", SOURCES)
+    assert checked.text == "#src/cart.py:10、#src/cart.py:12—"
+    assert checked.removed == 1

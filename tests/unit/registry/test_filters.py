@@ -1,7 +1,8 @@
 import pytest
 
+from braindex.domain.errors import UsageError
 from braindex.domain.units import EntityFilter
-from braindex.registry.filters import conditions, path_matches
+from braindex.registry.filters import LONGEST_GLOB, conditions, path_matches
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,17 @@ def test_a_glob_takes_in_what_git_and_editors_would(pattern: str, inside: list[s
 @pytest.mark.parametrize("pattern", ["*a" * 60 + "b", "**/a/" * 30 + "b", "{a,b}" * 40, "[" * 200, "?*" * 99 + "b"])
 def test_no_pattern_makes_matching_explode(pattern: str) -> None:
     assert not path_matches(pattern, "a" * 250 + "/a" * 60 + "/c")
+
+
+@pytest.mark.parametrize("path", ["*" * 5_000, "[" * 200_000, "{a" + "," * 200_000 + "}", "?" + "a" * LONGEST_GLOB])
+def test_a_glob_that_is_too_long_is_refused_with_the_next_step(path: str) -> None:
+    with pytest.raises(UsageError, match=r"a pattern of [\d,]+ characters; at most 1,000 are read: name a folder"):
+        conditions(EntityFilter(path=path))
+
+
+@pytest.mark.parametrize("path", ["a" * 5_000, "{" * 5_000, "{" + "a" * 5_000 + "}", "*" + "a" * (LONGEST_GLOB - 1)])
+def test_a_long_path_without_wildcards_and_a_glob_of_the_greatest_length_are_no_trouble(path: str) -> None:
+    assert conditions(EntityFilter(path=path))[1][0] == path
 
 
 @pytest.mark.parametrize("path", [None, "", ".", "/", "./", "  "])

@@ -104,6 +104,30 @@ def test_markup_is_shown_as_a_reader_sees_it() -> None:
     )
 
 
+def test_marks_that_set_nothing_off_stay() -> None:
+    for text in ("2 * 3 ** 4", "snake_case_name_", "*a", "**/x", "_a_b", "* a*", "**f*g"):
+        assert plain(text) == text
+    assert plain("*a\nb*") == "*a b*"
+    assert plain("*a b* __c_d__ ***all*** **f*g") == "a b c_d all **f*g"
+
+
+def test_roles_and_links_of_a_document_are_shown_by_their_words() -> None:
+    assert plain("py:class:`Cart <shop.Cart>` :c:d:`x` `the site <https://a>`__ :a `b` ::`c`") == (
+        "pyCart x the site :a `b` ::`c`"
+    )
+
+
+def test_text_between_two_kinds_of_badges_stays() -> None:
+    text = "[![npm][i]][n] A web shop for towns that are small [![build](u)](v)"
+    assert [one.text for one in read_document("README.md", text).paragraphs] == ["A web shop for towns that are small"]
+
+
+def test_an_element_that_is_never_closed_takes_nothing_with_it() -> None:
+    text = "<table>\nA web shop for towns that are small.\n\n<svg>\n<b>x</b></svg>\nIt sells what people need there, daily.\n"
+    found = [(one.text, one.line) for one in read_document("README.md", text).paragraphs]
+    assert found[-1] == ("It sells what people need there, daily.", 6)
+
+
 def test_lists_tell_what_they_leave_out() -> None:
     assert listed("abcd", 2) == "a, b and 2 more"
     assert listed("ab", 2) == "a, b"

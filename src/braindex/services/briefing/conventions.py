@@ -11,12 +11,14 @@ from braindex.services.briefing.quoting import code as code_span
 from braindex.services.briefing.quoting import counted, listed, place
 from braindex.services.briefing.structure import Code
 
+# In these and all patterns of the brief no two neighbours can take the same characters: a name or a line that was made
+# to be slow is read in time that grows with its length.
 _STYLES: Final = (
-    ("UPPER_CASE", re.compile(r"_*[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_*")),
-    ("snake_case", re.compile(r"_*[a-z][a-z0-9]*(?:_[a-z0-9]+)+_*")),
-    ("camelCase", re.compile(r"[_$]*[a-z][a-z0-9]*(?:[A-Z][A-Za-z0-9]*)+")),
-    ("PascalCase", re.compile(r"_*[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*")),
-    ("kebab-case", re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+")),
+    ("UPPER_CASE", re.compile(r"_*+[A-Z][A-Z0-9]*+(?:_[A-Z0-9]++)*+_*+")),
+    ("snake_case", re.compile(r"_*+[a-z][a-z0-9]*+(?:_[a-z0-9]++)++_*+")),
+    ("camelCase", re.compile(r"[_$]*+[a-z][a-z0-9]*+[A-Z][A-Za-z0-9]*+")),
+    ("PascalCase", re.compile(r"_*+[A-Z][A-Z0-9]*+[a-z][A-Za-z0-9]*+")),
+    ("kebab-case", re.compile(r"[a-z][a-z0-9]*+(?:-[a-z0-9]++)++")),
 )
 _FAMILIES: Final = (
     ("Python", frozenset({"python"})),
@@ -27,14 +29,17 @@ _MINOR: Final = 10  # a language with less than a tenth of the definitions sets 
 _FEW: Final = 10  # below which a share says nothing
 _ENTRY: Final = re.compile(r"__\w+__")
 _DOC_STYLES: Final = (
-    ("reStructuredText fields (`:param …:`)", re.compile(r"^\s*:(?:param|returns?|rtype|raises?)\b", re.MULTILINE)),
-    ("Google sections (`Args:`)", re.compile(r"^\s*(?:Args|Returns|Raises):\s*$", re.MULTILINE)),
-    ("NumPy sections", re.compile(r"^\s*(?:Parameters|Returns)\s*\n\s*-{3,}", re.MULTILINE)),
-    ("JSDoc tags (`@param`)", re.compile(r"^\s*@(?:param|returns?|throws)\b", re.MULTILINE)),
+    (
+        "reStructuredText fields (`:param …:`)",
+        re.compile(r"^[^\S\n]*+:(?:param|returns?|rtype|raises?)\b", re.MULTILINE),
+    ),
+    ("Google sections (`Args:`)", re.compile(r"^[^\S\n]*+(?:Args|Returns|Raises):[^\S\n]*+$", re.MULTILINE)),
+    ("NumPy sections", re.compile(r"^[^\S\n]*+(?:Parameters|Returns)[^\S\n]*+\n\s*+-{3}", re.MULTILINE)),
+    ("JSDoc tags (`@param`)", re.compile(r"^[^\S\n]*+@(?:param|returns?|throws)\b", re.MULTILINE)),
 )
 _ERROR: Final = re.compile(r"\w*(?:Error|Exception|Warning)")
-_INDENTED: Final = re.compile(r"^\S[^\n]*[:{(]\n(\t| +)\S", re.MULTILINE)
-_SEMICOLON: Final = re.compile(r"(?:from |require\()['\"][^'\"\n]+['\"]\)?(;?)[ \t]*$", re.MULTILINE)
+_INDENTED: Final = re.compile(r"^\S[^\n]*[:{(]\n(\t| ++)\S", re.MULTILINE)
+_SEMICOLON: Final = re.compile(r"(?:from |require\()['\"][^'\"\n]++['\"]\)?(;?)[ \t]*+$", re.MULTILINE)
 _JS_QUOTE: Final = re.compile(r"(?:from |require\()(['\"])")
 
 

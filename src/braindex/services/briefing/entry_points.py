@@ -15,7 +15,8 @@ from braindex.services.briefing.structure import Code
 
 _INDEX_FILES: Final = ("__init__.py", "index.ts", "index.tsx", "index.js", "main.ts", "main.js")
 _APPLICATION: Final = re.compile(
-    r"^[a-z_]\w*[ \t]*(?::[^=\n]*)?=[ \t]*(Flask|FastAPI|Starlette|Sanic|Quart|Litestar|Celery|Typer)\(", re.MULTILINE
+    r"^[a-z_]\w*+[ \t]*+(?::[^=\n]*+)?=[ \t]*+(Flask|FastAPI|Starlette|Sanic|Quart|Litestar|Celery|Typer)\(",
+    re.MULTILINE,
 )
 _SCRIPTS: Final = (".js", ".ts", ".mjs", ".cjs")
 # Where a program begins: suffixes of its file, a word that the file has to hold, the pattern, how it is told.

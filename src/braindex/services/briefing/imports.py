@@ -11,17 +11,21 @@ from typing import Final
 from braindex.services.briefing.reading import ProjectFiles
 
 _PY_IMPORT: Final = re.compile(
-    r"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#;]+)|import[ \t]+([\w., \t]+))", re.MULTILINE
+    r"^[ \t]*+(?:from[ \t]++([\w.]*+)[ \t]++import[ \t]++(\((?:[^()#]++|#[^\n]*+)*+\)|[^\n#;]++)"
+    r"|import[ \t]+([\w., \t]++))",
+    re.MULTILINE,
 )
 _PY_NAME: Final = re.compile(r"(\w+)(?:\s+as\s+\w+)?\s*(?:#[^\n]*)?")
 _JS_COMMENT: Final = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
+# What stands between `import` and the path, `type` and `from` included, up to a line that begins with the next one.
 _JS_STATIC: Final = re.compile(
-    r"^[ \t]*(?:import\b|export\s*(?:type\s*)?(?=[{*]))(?:\s*type\b)?([\w*{}\s,$]*?)\s*(?:\bfrom\s*)?"
-    r"['\"]([^'\"\n]+)['\"]",
+    r"^[ \t]*+(?:import\b|export\s*+(?:type\s*+)?+(?=[{*]))"
+    r"((?:[\w*{},$]++|[^\S\n]++|\n(?![ \t]*+(?:import|export)\b))*+)['\"]([^'\"\n]++)['\"]",
     re.MULTILINE,
 )
-_JS_CALL: Final = re.compile(r"(require|import)\(\s*['\"]([^'\"\n]+)['\"]\s*\)")
-_JS_BOUND: Final = re.compile(r"(\{[^{}]*\})\s*=\s*(?:await\s+)?\Z")
+_JS_CALL: Final = re.compile(r"(require|import)\(\s*+['\"]([^'\"\n]++)['\"]\s*+\)")
+_JS_BOUND: Final = re.compile(r"(\{[^{}]*+\})\s*+=\s*+(?:await\s++)?\Z")
+_JS_RENAMED: Final = re.compile(r"(?<!\s)\s++as\s++|:")
 _LOOK_BACK: Final = 400  # characters before a `require` in which its names may stand
 _JS_LINE_COMMENT: Final = re.compile(r"^[ \t]*//[^\n]*", re.MULTILINE)
 _JS_SUFFIXES: Final = (".ts", ".tsx", ".mts", ".cts", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".svelte")
@@ -211,7 +215,7 @@ def _javascript_imports(text: str) -> Iterator[_Import]:
 def _bound(text: str) -> tuple[str, ...]:
     """The names between the braces of an import, as the other file exports them."""
     inside = text[text.find("{") + 1 : text.rfind("}")] if "{" in text else ""
-    names = (re.split(r"\s+as\s+|:", one.strip().removeprefix("type "))[0].strip() for one in inside.split(","))
+    names = (_JS_RENAMED.split(one.strip().removeprefix("type "))[0].strip() for one in inside.split(","))
     return tuple(name for name in names if name)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from braindex.services.briefing.manifest import Command, EntryPoint, Manifest, string, strings, table
 from braindex.services.briefing.reading import line_of
 
-_LINE: Final = re.compile(r'^\s*"([^"\\]+)"\s*:', re.MULTILINE)
+_LINE: Final = re.compile(r'^[^\S\n]*+"([^"\\]++)"\s*+:', re.MULTILINE)
 _PINNED: Final = re.compile(r"(\w+)@([\w.-]+)")
 _CONFIGURED: Final = (
     "eslintConfig", "prettier", "jest", "mocha", "ava", "nyc", "c8", "babel", "browserslist", "lint-staged", "husky",

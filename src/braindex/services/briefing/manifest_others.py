@@ -6,14 +6,17 @@ import tomllib
 from typing import Final
 
 from braindex.services.briefing.manifest import EntryPoint, Manifest, string, strings, table
+from braindex.services.briefing.quoting import without_elements
 from braindex.services.briefing.reading import line_of
 
 _GO_MODULE: Final = re.compile(r"^module\s+(\S+)", re.MULTILINE)
 _GO_VERSION: Final = re.compile(r"^go\s+(\S+)", re.MULTILINE)
-_GO_REQUIRED: Final = re.compile(r"^(?:require\s+|\t)([\w.~/-]+\.[\w.~/-]+)\s+v\S+[ \t]*(// indirect)?", re.MULTILINE)
-_GEM: Final = re.compile(r"^\s*gem\s+['\"]([\w.-]+)['\"]", re.MULTILINE)
-_ARTIFACT: Final = re.compile(r"<artifactId>([\w.-]+)</artifactId>")
-_PARENT: Final = re.compile(r"<(parent|dependencies|build|dependencyManagement)>.*?</\1>", re.DOTALL)
+_GO_REQUIRED: Final = re.compile(
+    r"^(?:require\s++|\t)([\w.~/-][\w~/-]*+\.[\w.~/-]++)\s++v\S++[ \t]*+(// indirect)?", re.MULTILINE
+)
+_GEM: Final = re.compile(r"^[^\S\n]*+gem\s++['\"]([\w.-]++)['\"]", re.MULTILINE)
+_ARTIFACT: Final = re.compile(r"<artifactId>([\w.-]++)</artifactId>")
+_NOT_OWN: Final = re.compile(r"<(parent|dependencies|build|dependencyManagement)>")
 
 
 def go_mod(path: str, text: str) -> Manifest | None:
@@ -80,10 +83,10 @@ def gemfile(path: str, text: str) -> Manifest | None:
 
 def pom(path: str, text: str) -> Manifest | None:
     """The project's own name is the artifact outside its parent, its dependencies and its plugins."""
-    own = _ARTIFACT.search(_PARENT.sub("", text))
+    own = _ARTIFACT.search(without_elements(text, _NOT_OWN))
     name = own.group(1) if own else ""
-    inside = re.search(r"<dependencies>(.*?)</dependencies>", text, re.DOTALL)
-    names = _ARTIFACT.findall(inside.group(1)) if inside else []
+    inside, is_closed, _ = text.partition("<dependencies>")[2].partition("</dependencies>")
+    names = _ARTIFACT.findall(inside) if is_closed else []
     return Manifest(path, "Java (Maven)", name=name, dependencies=tuple(dict.fromkeys(names)))
 
 

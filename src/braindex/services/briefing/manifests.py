@@ -98,7 +98,7 @@ def _read(files: ProjectFiles, paths: Sequence[str]) -> list[Manifest]:
     found: list[Manifest | None] = []
     for path in paths:
         name = posixpath.basename(path).lower()
-        text = files.text(path)
+        text = files.whole(path)
         if text is None:
             continue
         if name in _READERS:

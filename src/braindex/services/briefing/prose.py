@@ -6,21 +6,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from braindex.services.briefing.quoting import plain, without_tags
+from braindex.services.briefing.quoting import plain, without_elements, without_tags
 from braindex.services.briefing.reading import ProjectFiles
 
-_HEADING: Final = re.compile(r"\s{0,3}(#{1,6})\s+(.*?)\s*#*\s*")
-_UNDERLINE: Final = re.compile(r"\s*([=\-~^\"'#*+])\1{2,}\s*")
-_FENCE: Final = re.compile(r"\s*(?:`{3,}|~{3,})")
-_BADGE: Final = re.compile(
-    r"!\[[^\]]*\](?:\([^)]*\)|\[[^\]]*\])|\[!\[.*?\]\([^)]*\)\](?:\([^)]*\)|\[[^\]]*\])?|<img\b[^>]*>"
-)
-_REFERENCE: Final = re.compile(r"\s*\[[^\]]+\]:\s")
+_HEADING: Final = re.compile(r"\s{0,3}+(#{1,6}+)\s++(.*+)")
+_UNDERLINE: Final = re.compile(r"\s*+([=\-~^\"'#*+])\1{2,}+\s*+")
+_FENCE: Final = re.compile(r"\s*+(?:`{3}|~{3})")
+# An image, an image in a link, and either by a reference. What is between the brackets holds none that opens.
+_ALT, _TARGET = r"\[[^\[\]]*+\]", r"\([^()]*+(?:\([^()]*+\)[^()]*+)*+\)"
+_BADGE: Final = re.compile(rf"!{_ALT}(?:{_TARGET}|{_ALT})|\[!{_ALT}{_TARGET}\](?:{_TARGET}|{_ALT})?+|<img\b[^<>]*+>")
+_REFERENCE: Final = re.compile(r"\s*+\[[^\]]++\]:\s")
 _NO_PROSE: Final = re.compile(
-    r"\s*(?:(?:pip3?|npm|npx|yarn|pnpm|brew|docker|git|cargo|go|curl|conda|uv|poetry|gem|composer)\s|\||\.\.\s|:[\w-]+:|[-*+]\s|\d+[.)]\s|>>>|\$\s|---|===|\[!\w+\]|<)"
+    r"\s*+(?:(?:pip3?|npm|npx|yarn|pnpm|brew|docker|git|cargo|go|curl|conda|uv|poetry|gem|composer)\s|\||\.\.\s|:[\w-]+:|[-*+]\s|\d+[.)]\s|>>>|\$\s|---|===|\[!\w+\]|<)"
 )
-_NOTE: Final = re.compile(r"\s*(?:>\s*)+")
-_HTML: Final = re.compile(r"<(style|script|picture|svg|table)\b.*?</\1>", re.DOTALL | re.IGNORECASE)
+_NOTE: Final = re.compile(r"(?<!\s)\s*+(?:>\s*+)++")
+_HTML: Final = re.compile(r"<(style|script|picture|svg|table)\b", re.IGNORECASE)
 _LETTERS: Final = re.compile(r"[^\W\d_]")
 _CJK: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _BORING: Final = re.compile(
@@ -29,17 +29,16 @@ _BORING: Final = re.compile(
     r"|current project team members"
 )
 _PLANS: Final = re.compile(
-    r"(?i)(?:.*\b(?:roadmap|future (?:plans?|work|directions?)|planned|what'?s next|to-?do(?: list)?|upcoming"
-    r"|milestones?|known (?:issues|limitations|gaps)|not yet|limitations)\b.*)|.*(?:计划|路线图|待办|ロードマップ"
-    r"|今後|로드맵).*"
+    r"(?i)\b(?:roadmap|future (?:plans?|work|directions?)|planned|what'?s next|to-?do(?: list)?|upcoming"
+    r"|milestones?|known (?:issues|limitations|gaps)|not yet|limitations)\b|计划|路线图|待办|ロードマップ|今後|로드맵"
 )
-_UNRELEASED: Final = re.compile(r"(?i).*\b(?:unreleased|upcoming|next (?:release|version)|dev)\b.*")
-_OPEN: Final = re.compile(r"\W*(?:unreleased|not (?:yet )?released|in development)\b", re.IGNORECASE)
-_ITEM: Final = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(?:\[( |x|X)\]\s+)?(.*)")
+_UNRELEASED: Final = re.compile(r"(?i)\b(?:unreleased|upcoming|next (?:release|version)|dev)\b")
+_RELEASE: Final = re.compile(r"\d\.\d|unreleased|upcoming", re.IGNORECASE)
+_OPEN: Final = re.compile(r"\W*+(?:unreleased|not (?:yet )?released|in development)\b", re.IGNORECASE)
+_ITEM: Final = re.compile(r"\s*+(?:[-*+]|\d++[.)])\s++(?:\[( |x|X)\]\s++)?(.*+)")
 _TAGS: Final = ("TODO", "FIXME", "XXX", "HACK")
-_TODO: Final = re.compile(
-    r"(?:#|//|/\*|<!--|^\s*\*|;;|--)[^\n]*?\b(TODO|FIXME|XXX|HACK)\b(?:\([^)\n]*\))?[:\s-]*([^\n]*)"
-)
+_COMMENT: Final = re.compile(r"#|//|/\*|<!--|^\s*+\*|;;|--")
+_TODO: Final = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b(?:\([^)\n]*+\))?[:\s-]*+([^\n]*+)")
 _DEPRECATED: Final = re.compile(
     r"(?:Pending)?DeprecationWarning\b|@deprecated\b|\.\. deprecated::|#\[deprecated|@Deprecated\b"
 )
@@ -95,7 +94,7 @@ def readme_path(files: ProjectFiles, base: str) -> str:
 
 def read_document(path: str, text: str, *, most: int = 60_000) -> Document:
     """Paragraphs, headings and items of a Markdown, reStructuredText or plain text file, line by line."""
-    text = _HTML.sub(lambda match: "\n" * match.group().count("\n"), text[:most])
+    text = without_elements(text[:most], _HTML)
     reader = _Reader(path)
     for number, line in enumerate(without_tags(text).split("\n"), 1):
         reader.take(number, line)
@@ -136,7 +135,7 @@ class _Reader:
         heading, item = _HEADING.fullmatch(line[:500]), _ITEM.fullmatch(line[:2000])
         if heading:
             self.end_paragraph()
-            self.headings.append((len(heading[1]), plain(heading[2]), number))
+            self.headings.append((len(heading[1]), plain(heading[2].rstrip().rstrip("#").rstrip()), number))
         elif len(self._pending) == 1 and _UNDERLINE.fullmatch(line):
             self.headings.append((1 if "=" in line else 2, plain(self._pending.pop()[:500]), number - 1))
         elif item:
@@ -198,7 +197,7 @@ def plans(files: ProjectFiles, readme: Document | None) -> list[Passage]:
             document = read_document(path, files.text(path) or "")
             found += [one for _, one, done in document.items if not done and one.text] or list(document.paragraphs[:3])
     if readme is not None:
-        found += [one for under, one, done in readme.items if not done and one.text and _PLANS.fullmatch(under)]
+        found += [one for under, one, done in readme.items if not done and one.text and _PLANS.search(under)]
     return found
 
 
@@ -207,7 +206,7 @@ def unreleased(files: ProjectFiles) -> tuple[Passage | None, list[Passage]]:
     for path in files.at_root(*(f"{name}{suffix}" for name in _CHANGELOGS for suffix in (".md", ".rst", ".txt", ""))):
         text = files.text(path) or ""
         document = read_document(path, text, most=30_000)
-        heads = [one for one in document.headings if re.search(r"\d+\.\d+|unreleased|upcoming", one[1], re.IGNORECASE)]
+        heads = [one for one in document.headings if _RELEASE.search(one[1])]
         if not heads:
             continue
         _, title, line = heads[0]
@@ -220,14 +219,15 @@ def unreleased(files: ProjectFiles) -> tuple[Passage | None, list[Passage]]:
 
 
 def is_unreleased(title: str) -> bool:
-    return _UNRELEASED.fullmatch(title) is not None
+    return _UNRELEASED.search(title) is not None
 
 
 def todos(texts: Iterable[tuple[str, str]]) -> Iterator[Todo]:
     """TODO and FIXME comments, in file order."""
     for path, text in texts:
         for number, line in _lines_with(_TAGS, text):
-            match = _TODO.search(line[:400])
+            comment = _COMMENT.search(line[:400])
+            match = _TODO.search(line[:400], comment.end()) if comment else None
             if match is not None:
                 yield Todo(match.group(1), match.group(2).strip(" */->:"), path, number)
 

@@ -4,29 +4,36 @@ that structures the brief or speaks for it.
 
 import html
 import re
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from braindex.domain.display import safe_line, safe_path
 
 _SPACE_TICKS: Final = re.compile(r"`+")
 _SECRET_VALUE: Final = re.compile(
-    r"(?i)\b([\w-]*(?:token|secret|passw(?:or)?d|api[_-]?key|access[_-]?key|authorization)\s*[=:]\s*[\"']?)"
-    r"(?:bearer\s+)?[^\s\"'`;&|]+"
+    r"(?i)(?<![\w-])([\w-]*(?:token|secret|passw(?:or)?d|api[_-]?key|access[_-]?key|authorization)\s*+[=:]\s*+[\"']?)"
+    r"(?:bearer\s++)?[^\s\"'`;&|]++"
 )
-_USER_INFO: Final = re.compile(r"(\b[a-z][a-z0-9+.-]*://)[^\s/@:]*:[^\s/@]*@", re.IGNORECASE)
-_LONG_RANDOM: Final = re.compile(r"\b(?=\w*\d)(?=\w*[A-Za-z])\w{32,}\b")
+_USER_INFO: Final = re.compile(r"(?<=[a-z0-9+.-])(://)[^\s/@:]*+:[^\s/@]*+@", re.IGNORECASE)
+_LONG_RANDOM: Final = re.compile(r"\b(?=\w*\d)(?=\w*[A-Za-z])\w{32,}+")
 _REST: Final = "…"
 
-_LINKED: Final = re.compile(r"!?\[((?:[^\[\]]|\[[^\[\]]*\])*)\](?:\([^()\s]*(?:\([^()]*\)[^()]*)*[^()]*\)|\[[^\]]*\])")
+_LINKED: Final = re.compile(r"!?\[((?:[^\[\]]++|\[[^\[\]]*+\])*+)\](?:\([^()]*+(?:\([^()]*+\)[^()]*+)*+\)|\[[^\]]*+\])")
 _TAG: Final = re.compile(
     r"<!--.*?(?:-->|\Z)|</?(?:a|b|br|center|code|details|div|em|font|h[1-6]|hr|i|img|kbd|li|nobr|ol|p|picture|pre|samp|small"
-    r"|source|span|strong|sub|summary|sup|svg|table|tbody|td|th|thead|tr|u|ul|video)\b[^<>]{0,2000}>",
+    r"|source|span|strong|sub|summary|sup|svg|table|tbody|td|th|thead|tr|u|ul|video)\b[^<>]{0,2000}+>",
     re.DOTALL | re.IGNORECASE,
 )
-_SHORT_LINK: Final = re.compile(r"\[([^\[\]!]{2,})\](?![(\[:])")
-_EMPHASIS: Final = re.compile(r"(\*{1,3}|(?<!\w)_{1,3})(?=\S)(.+?)(?<=\S)\1(?!\w)")
-_ROLE: Final = re.compile(r":[\w:+-]+:`([^`<]*?)(?:\s*<[^`>]*>)?`|`([^`<]+?)\s*<[^`>]+>`_{1,2}")
+_SHORT_LINK: Final = re.compile(r"\[([^\[\]!]{2,}+)\](?![(\[:])")
+_MARK: Final = re.compile(r"\*|(?<!\w)_")
+_CLOSING: Final = {
+    mark: re.compile(rf"(?<=\S)(?={re.escape(mark)}(?!\w))") for mark in ("***", "**", "*", "___", "__", "_")
+}
+# A role (what stands before its first colon is no part of it), and a link with its address.
+_ROLE: Final = re.compile(
+    r"(?<![\w:+-])([\w+-]*+):[\w:+-][\w:+-]++(?<=:)`([^`<]*+)(<[^`>]*+>)?+`|`([^`<]++)<[^`>]++>`_{1,2}+"
+)
 _SENTENCE: Final = re.compile(r"[.!?][\"')\]]?(?=\s)|[\u3002\uff01\uff1f]")
 
 
@@ -53,14 +60,73 @@ def without_tags(markup: str) -> str:
     return _TAG.sub(lambda match: "\n" * match.group().count("\n"), markup)
 
 
+def without_elements(markup: str, opening: re.Pattern[str]) -> str:
+    """Markup without the elements that `opening` finds (its group 1 is the name), every line where it was.
+
+    One that is never closed stays; its name is not looked for again, so that many of them take no longer than one.
+    """
+    parts: list[str] = []
+    endless: set[str] = set()
+    at = read = 0
+    while (tag := opening.search(markup, read)) is not None:
+        name, read = tag[1].lower(), tag.end()
+        end = None if name in endless else re.compile(f"</{name}>", re.IGNORECASE).search(markup, read)
+        if end is None:
+            endless.add(name)
+        else:
+            parts += [markup[at : tag.start()], "\n" * markup.count("\n", tag.start(), end.end())]
+            at = read = end.end()
+    return "".join(parts) + markup[at:]
+
+
 def plain(markup: str) -> str:
     """Markdown or reStructuredText as a reader sees it: links, images, tags, emphasis and roles resolved."""
     text = html.unescape(_TAG.sub("", markup))
-    text = _ROLE.sub(lambda match: match.group(1) or match.group(2), text)
+    text = _ROLE.sub(_role_text, text)
     for _ in range(2):  # an image inside a link
         text = _LINKED.sub(r"\1", text)
     text = _SHORT_LINK.sub(r"\1", text)
-    return " ".join(_EMPHASIS.sub(r"\2", text).split())
+    return " ".join("\n".join(map(_without_emphasis, text.split("\n"))).split())
+
+
+def _role_text(match: re.Match[str]) -> str:
+    before, text, target, linked = match.groups()
+    if linked is not None:
+        return linked.rstrip()
+    return before + (text.rstrip() if target else text)
+
+
+def _without_emphasis(line: str) -> str:
+    """A line without the marks of emphasis around words.
+
+    The places where a mark can close are found once for all that open: an expression would read on to the end of the
+    line from each mark that nothing closes.
+    """
+    if "*" not in line and "_" not in line:
+        return line
+    closing = {mark: [one.start() for one in found.finditer(line)] for mark, found in _CLOSING.items() if mark in line}
+    parts: list[str] = []
+    at = 0
+    for opening in _MARK.finditer(line):
+        start = opening.start()
+        inside = _emphasized(line, start, closing) if start >= at else None
+        if inside is not None:
+            parts += [line[at:start], line[inside]]
+            at = inside.stop + inside.start - start
+    return "".join(parts) + line[at:]
+
+
+def _emphasized(line: str, start: int, closing: Mapping[str, Sequence[int]]) -> slice | None:
+    """What a mark at `start` sets off, the longest mark and the nearest end first."""
+    for size in (3, 2, 1):
+        mark, first = line[start] * size, start + size
+        if not line.startswith(mark, start) or first >= len(line) or line[first].isspace():
+            continue
+        ends = closing[mark]
+        place = bisect_right(ends, first)
+        if place < len(ends):
+            return slice(first, ends[place])
+    return None
 
 
 def quote(text: str, limit: int = 220) -> str:

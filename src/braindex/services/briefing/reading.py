@@ -16,6 +16,7 @@ from braindex.registry.index import IndexStore
 
 READ_LIMIT: Final = 6_000_000  # bytes in all: about what the source files of 20,000 entities hold, and 0.1 s of CPU
 SHOWN: Final = 200_000  # characters of one file that are looked at
+LINE_LIMIT: Final = 2_000  # characters of one line that are looked at: prose and code fit, what is generated does not
 _KEPT: Final = 65_536  # characters of a file that is remembered; others are read anew
 
 
@@ -60,7 +61,14 @@ class ProjectFiles:
             yield path
 
     def text(self, path: str) -> str | None:
-        """The file's first SHOWN characters; None when it is not in the index, cannot be read, or too much was read."""
+        """The file's first SHOWN characters, its lines cut at LINE_LIMIT; None when it is not in the index, cannot be
+        read, or too much was read.
+        """
+        text = self.whole(path)
+        return None if text is None else _lines_cut(text)
+
+    def whole(self, path: str) -> str | None:
+        """As `text`, with lines of any length: for a parser, which a line cut short would be broken for."""
         if path in self._texts:
             return self._texts[path]
         record = self._records.get(path)
@@ -86,6 +94,17 @@ class ProjectFiles:
             if not isinstance(source, Skipped):
                 return source.text[:SHOWN].replace("\r\n", "\n").replace("\r", "\n")
         return None
+
+
+def _lines_cut(text: str) -> str:
+    """The text with every line where it was, none longer than LINE_LIMIT."""
+    at = 0
+    while len(text) - at > LINE_LIMIT:
+        end = text.rfind("\n", at, at + LINE_LIMIT + 1)
+        if end < 0:
+            return "\n".join(line[:LINE_LIMIT] for line in text.split("\n"))
+        at = end + 1
+    return text
 
 
 def line_of(text: str, *needles: str) -> int:

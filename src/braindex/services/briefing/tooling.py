@@ -14,10 +14,10 @@ from braindex.services.briefing.manifests import Manifests
 from braindex.services.briefing.reading import ProjectFiles, line_of
 from braindex.services.briefing.structure import Code
 
-_MAKE: Final = re.compile(r"^([A-Za-z][\w./-]*)[ \t]*:(?![=:])[^\n]*\n?((?:\t[^\n]*\n?)*)", re.MULTILINE)
-_JUST: Final = re.compile(r"^@?([a-z][\w-]*)(?:[ \t]+[^\n:=]*)?:(?!=)[^\n]*\n?((?:[ \t]+[^\n]*\n?)*)", re.MULTILINE)
-_TOX_FACTOR: Final = re.compile(r"^[\w{},!.-]+:\s+")
-_NOX: Final = re.compile(r"^@nox\.session[^\n]*\n(?:@[^\n]*\n)*def[ \t]+(\w+)", re.MULTILINE)
+_MAKE: Final = re.compile(r"^([A-Za-z][\w./-]*+)[ \t]*+:(?![=:])[^\n]*+\n?((?:\t[^\n]*+\n?)*+)", re.MULTILINE)
+_JUST: Final = re.compile(r"^@?([a-z][\w-]*+)(?:[ \t][^\n:=]*+)?:(?!=)[^\n]*+\n?((?:[ \t][^\n]*+\n?)*+)", re.MULTILINE)
+_TOX_FACTOR: Final = re.compile(r"^[\w{},!.-]++:\s++")
+_NOX: Final = re.compile(r"^@nox\.session[^\n]*+\n(?:@(?!nox\.session)[^\n]*+\n)*+def[ \t]++(\w++)", re.MULTILINE)
 _CI_RUN: Final = re.compile(r"^[ \t]*(?:-[ \t]*)?run:[ \t]*(?:\|[-+]?[ \t]*\n[ \t]*)?([^\n|>][^\n]*)", re.MULTILINE)
 _CI_TELLS: Final = re.compile(
     r"\b(?:pytest|tox|nox|unittest|npm (?:run|test)|pnpm|yarn|bun|make|go test|cargo|mvn|gradlew?|rake|rspec|phpunit"
@@ -25,7 +25,7 @@ _CI_TELLS: Final = re.compile(
 )
 # A line of a document that is a command, as against one that speaks of it.
 _SHOWN: Final = re.compile(
-    r"\s*(?:[$>] )?(?:[\w./\\-]*bin/)?(?:(?:uv|poetry|hatch|pdm) run |npx |python3? -m )?"
+    r"\s*+(?:[$>] )?(?:[\w./\\-]*bin/)?(?:(?:uv|poetry|hatch|pdm) run |npx |python3? -m )?"
     r"(pytest|tox|nox|unittest|npm (?:run|test)|pnpm|yarn|bun|make [a-z]|go test|cargo|mvn|\./gradlew|rake|rspec)\b"
 )
 # What a configuration file of this name sets up; the name is matched in lower case.
@@ -68,6 +68,7 @@ _TEST_PATTERNS: Final[tuple[tuple[str, Callable[[str], bool]], ...]] = (
     ("*_test.go", lambda name: name.endswith("_test.go")),
     ("*_spec.rb", lambda name: name.endswith("_spec.rb")),
 )
+_STRICT: Final = re.compile(r'^[^\S\n]*+"(strict|target|module)"\s*+:\s*+("?[\w.-]++"?)', re.MULTILINE)
 _LONGEST_COMMAND: Final = 120  # characters
 _CONTAINER: Final = re.compile(r"(?:docker-)?compose[\w.-]*\.ya?ml|dockerfile[\w.-]*|[\w.-]+\.dockerfile")
 _FIRST: Final = (
@@ -168,8 +169,9 @@ def _shown(files: ProjectFiles) -> Iterator[Command]:
         in_fence = False
         for number, line in enumerate(text.split("\n"), 1):
             in_fence ^= line.lstrip().startswith(("```", "~~~"))
-            match = _SHOWN.match(line) if (in_fence or line.startswith(("    ", "\t"))) else None
-            if match is not None and match.group(1) not in seen and len(line) < _LONGEST_COMMAND:
+            is_code = len(line) < _LONGEST_COMMAND and (in_fence or line.startswith(("    ", "\t")))
+            match = _SHOWN.match(line) if is_code else None
+            if match is not None and match.group(1) not in seen:
                 seen.add(match.group(1))
                 yield Command("", line.strip().lstrip("$> "), path, number)
 
@@ -227,7 +229,7 @@ def _checks(files: ProjectFiles, manifests: Manifests) -> Iterator[tuple[str, st
 
 def _strict(files: ProjectFiles, path: str) -> str:
     text = files.text(path) or ""
-    found = re.findall(r'^\s*"(strict|target|module)"\s*:\s*("?[\w.-]+"?)', text, re.MULTILINE)
+    found = _STRICT.findall(text)
     return ", ".join(f"{key} = {value.strip(chr(34))}" for key, value in found[:3])
 
 
