@@ -400,6 +400,7 @@ def measure_repository(root: Path, count: int, seed: int, *, ablation: bool) -> 
             workspace = app.workspaces.open(root if name == "symbol" else bare)
             app.scans.run(workspace)
             report.outcomes[name] = measure_set(app, workspace, questions, ablation=ablation)
+        app.finish(30)
         app.close()
     return report
 
