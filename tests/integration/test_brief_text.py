@@ -320,3 +320,10 @@ def test_a_manifest_on_one_long_line_is_read_whole(app: App, make_project: MakeP
     package = {"name": "lamp", "dependencies": wanted, "description": "A lamp for the desk at home."}
     found = sections(app, make_project({"package.json": json.dumps(package), "a.js": "export const a = 1\n"}))
     assert "A lamp for the desk at home." in found["Overview"]
+
+
+def test_a_workspace_that_is_itself_a_package_has_a_brief(app, make_project):
+    root = make_project({"__init__.py": "from .core import run\n", "core.py": "def run():\n    pass\n"})
+    workspace = app.workspaces.open(root)
+    app.scans.run(workspace)
+    assert "`core.py`" in app.briefs.text(workspace)

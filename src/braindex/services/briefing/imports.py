@@ -167,7 +167,7 @@ def _python_modules(files: ProjectFiles) -> dict[str, str]:
             continue
         stem = path.rpartition(".")[0]
         top = posixpath.dirname(path)
-        while top in packages:
+        while top and top in packages:  # the root itself may be a package
             top = posixpath.dirname(top)
         for base in dict.fromkeys((top, "src", "")):  # the last two: namespace packages have no __init__.py
             if not base or stem.startswith(f"{base}/"):
