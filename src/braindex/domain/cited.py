@@ -21,6 +21,13 @@ _FILE: Final = re.compile(
     r"|svelte|rs|go|java|kt|c|h|cc|cpp|hpp|cs|rb|php|swift|sh|sql|lock)\Z",
     re.IGNORECASE,
 )
+# Links that an editor or a browser would follow out of the workspace, and a block that only braindex writes.
+_LEAVES: Final = re.compile(
+    r"\b(?:file|vscode(?:-insiders)?|cursor|windsurf|zed|jetbrains|idea):/[^\s()\[\]<>`]++"
+    r"|(?<=\]\()(?:javascript|vbscript|data|command):[^\s()\[\]<>`]++",
+    re.IGNORECASE,
+)
+_SOURCES: Final = re.compile(r"^[ \t]*+Sources:[ \t]*+(?:\n|\Z)", re.MULTILINE)
 _LINK: Final = re.compile(r"\[([^\[\]\n]{1,200}+)\]\(\s*+\)")
 _BULLET: Final = re.compile(r"^[ \t]*+[-*+][ \t]*+(?:\n|\Z)", re.MULTILINE)
 _EMPTY: Final = re.compile(r"\((?:[,;&\s]++|and|see|in|at)*+\)|\[\s*+\](?:\(\s*+\))?|``")
@@ -50,7 +57,9 @@ def check_citations(text: str, sources: Sequence[Source]) -> Checked:
         measured = f" ({source.distance:.2f})" if distance and source.distance is not None else ""
         return f"#{source.path}:{lines}{measured}"
 
-    return _judged(text, [one.path for one in sources], judge)
+    text, leaving = _LEAVES.subn("", _SOURCES.sub("", text))
+    checked = _judged(text, [one.path for one in sources], judge)
+    return Checked(_tidied(checked.text), checked.removed + leaving) if leaving else checked
 
 
 def keep_citations(text: str, is_known: Callable[[str], bool]) -> str:

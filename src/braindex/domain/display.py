@@ -9,7 +9,7 @@ ECHO_CHARACTERS: Final = 200  # of what a caller gave, as an error repeats it
 # line and paragraph separators; byte order mark; interlinear and tag characters. Lone surrogates cannot be encoded.
 _UNSAFE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
+    "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ud800-\udfff\U000e0000-\U000e007f\U000e0100-\U000e01ef]"
 )
 
 # What a shell takes as it is, and what it would expand even inside of double quotes.

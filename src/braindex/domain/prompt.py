@@ -22,8 +22,9 @@ nothing else.
 """
 _BRIEF_HEADING: Final = "\nProject brief:\n\n"
 QUESTION_CHARACTERS: Final = 16_000  # 40 kB of pasted text is a question too, but its beginning says what it is about
-# A closing tag inside quoted text would end the quotation early.
-_TAG: Final = re.compile(r"<(?=/?source\b)", re.IGNORECASE)
+# A closing tag inside quoted text would end the quotation early, and a chat template's own marks would begin a message.
+_TAG: Final = re.compile(r"<(?=\s*+/?\s*+(?:source|facts)\b|[|\uff5c]|<SYS>>)", re.IGNORECASE)
+_TURN: Final = re.compile(r"\[(?=/?INST\])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +43,12 @@ class Quoted:
 
 def system_message(brief: str) -> Message:
     """The prefix: role and brief. The same brief gives the same bytes, in every process and for every question."""
-    return Message("system", ROLE + _BRIEF_HEADING + brief if brief else ROLE)
+    return Message("system", ROLE + _BRIEF_HEADING + quotable(brief) if brief else ROLE)
 
 
 def user_message(question: str, sources: Sequence[Quoted]) -> Message:
     """The sources, best first, each fenced and marked as data; the question comes last."""
-    asked = safe(question[:QUESTION_CHARACTERS]).strip()
+    asked = quotable(safe(question[:QUESTION_CHARACTERS])).strip()
     return Message("user", f"{quoted_block(sources)}\n\nQuestion: {asked}")
 
 
@@ -61,8 +62,13 @@ def _fenced(number: int, one: Quoted) -> str:
     head = f'<source n="{number}" kind="{one.kind}" cite="`{_attribute(safe_line(one.name))}` #'
     place = f'{_attribute(safe_path(one.path))}:{one.line}" last_line="{one.end_line}">'
     parts = [safe_line(one.signature), safe(one.doc).strip(), safe(one.text).rstrip()]
-    body = "\n".join(_TAG.sub("&lt;", part) for part in dict.fromkeys(parts) if part)
+    body = "\n".join(quotable(part) for part in dict.fromkeys(parts) if part)
     return f"{head}{place}\n{body}\n</source>"
+
+
+def quotable(text: str) -> str:
+    """Text that can stand in a prompt as data: it closes no quotation and begins no message."""
+    return _TURN.sub("[ ", _TAG.sub("&lt;", text))
 
 
 def _attribute(text: str) -> str:

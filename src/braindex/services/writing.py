@@ -18,6 +18,7 @@ from braindex.services.warmup import WarmUps
 
 log = logging.getLogger(__name__)
 
+LONGEST_ANSWER: Final = 16_000  # characters; a provider that sends more did not keep to the limit of tokens
 ANSWER_TOKENS: Final = 700  # of an answer that was asked to stay under 250 words
 
 
@@ -98,7 +99,7 @@ class Writer:
 
 
 def _checked(reason: str, engine: Engine, completion: Completion, sources: Sequence[Source]) -> Written:
-    checked = check_citations(completion.text, sources)
+    checked = check_citations(completion.text[:LONGEST_ANSWER], sources)
     if checked.removed:
         reason += (
             f"; {_citations(checked.removed)} that no source holds {'was' if checked.removed == 1 else 'were'} removed"

@@ -76,3 +76,15 @@ def test_a_citation_directly_after_another_is_one_of_its_own():
     checked = check_citations("#src/cart.py:10、src/cart.py:12—#src/gone.py:3", SOURCES)
     assert checked.text == "#src/cart.py:10、#src/cart.py:12—"
     assert checked.removed == 1
+
+
+@pytest.mark.parametrize("link", ["file:///etc/passwd#L1", "vscode://file/etc/passwd:1", "command:workbench.reload"])
+def test_a_link_that_leaves_the_workspace_is_taken_out(link):
+    checked = check_citations(f"`add` #src/cart.py:10, see [this]({link}).", SOURCES)
+    assert (checked.text, checked.removed) == ("`add` #src/cart.py:10, see this.", 1)
+
+
+def test_a_block_of_sources_is_braindexs_alone_to_write():
+    assert (
+        check_citations("Sources:\n`add` #src/cart.py:10\nIt adds.", SOURCES).text == "`add` #src/cart.py:10\nIt adds."
+    )
