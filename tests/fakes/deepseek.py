@@ -4,6 +4,7 @@
 """
 
 import argparse
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -76,6 +77,9 @@ class FakeDeepSeek(StandIn):
             "no choices": lambda _: as_json({"id": "x", "object": "chat.completion", "choices": []}),
             "out of resources": lambda received: self._complete(received, "Half an", "insufficient_system_resource"),
             # Under load the real one sends empty lines before the answer (its guide, "Rate Limit").
+            "another usage": lambda received, usage: as_json(
+                {**json.loads(self.answer(received).body), "usage": usage}
+            ),
             "blank lines": lambda received: _after_blank_lines(self.answer(received)),
         }
 

@@ -1,6 +1,7 @@
 """A stand-in for a provider: a real HTTP server on loopback, strict about what it receives, failing when told to."""
 
 import argparse
+import gzip
 import json
 import socket
 import socketserver
@@ -124,9 +125,17 @@ class StandIn:
             "answer": self.with_text,
             "wrong content type": lambda _: Reply(b"<html>Log in to the hotel</html>", content_type="text/html"),
             "huge body": lambda received: Reply(self.answer(received).body + b" " * 6_000_000),
+            "compressed": self._compressed,
             "deep body": lambda _: Reply(b"[" * 200_000),
             "redirect": lambda _: Reply(b"", 307, headers={"Location": f"{self.url}/elsewhere"}),
         }
+
+    def _compressed(self, _: Received, times: int = 1, status: int = 200) -> Reply:
+        """30 MB in a few kB."""
+        body = b"[" + b" " * 30_000_000
+        for _again in range(times):
+            body = gzip.compress(body)
+        return Reply(body, status, headers={"Content-Encoding": ", ".join(["gzip"] * times)})
 
     def _slow(self, received: Received, seconds: float = 30.0) -> Reply:
         return _mannered(self.answer(received), "slow", seconds)

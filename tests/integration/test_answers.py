@@ -353,3 +353,15 @@ def test_a_merged_workspace_brings_its_ledger_along(make_app, make_project, tmp_
     app.scans.run(new)
     app.workspaces.merge(old, new)
     assert [row.workspace_id for row in app.usage.report("all").rows] == [new.id]
+
+
+@pytest.mark.parametrize("said", [{}, [], {"prompt_tokens": "9"}, {"prompt_tokens": 10**15}])
+def test_an_answer_of_unknown_usage_costs_null_and_counts_under_a_daily_limit(said, deepseek, make_app, make_project):
+    deepseek.fail_always("another usage", usage=said)
+    app = make_app(**cloud(deepseek, MAX_DAILY_COST="0.00000001"))
+    workspace = scanned(app, make_project(PROJECT))
+    assert ask(app, workspace).engine == "deepseek-flash"
+    app.finish(30)
+    answer = ask(app, workspace)
+    assert (answer.engine, "MAX_DAILY_COST" in answer.reason) == ("none", True)
+    assert app.usage.report("all").totals.unknown_cost_calls == 1

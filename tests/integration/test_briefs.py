@@ -1,6 +1,7 @@
 """The life of a brief: made once, locked, replaced on request alone, and never by half."""
 
 import json
+import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,17 +14,52 @@ from tests.fakes.ollama import FakeOllama
 from braindex.bootstrap import App, build_app
 from braindex.config import load_settings
 from braindex.domain.brief import MAX_TOKENS, SECTIONS, check, parse
-from braindex.domain.engines import EngineFailed
+from braindex.domain.engines import EngineCancelled, EngineFailed
 from braindex.domain.results import Question, Workspace
 from braindex.domain.tokens import count_tokens
 from braindex.llm.prices import load_prices
-from braindex.registry.briefs import BRIEF_FILE, RECORD_FILE, read_brief
-from braindex.services.brief import BriefByHand, GivenBrief, NoBrief
+from braindex.registry.briefs import BRIEF_FILE, MOST_RECORD_BYTES, RECORD_FILE, read_brief
+from braindex.registry.failures import StoreError
+from braindex.services.brief import LOCK_FILE, BriefByHand, BriefMisplaced, GivenBrief, NoBrief
 
 PROJECT = {
     "src/cart.py": '"""The cart."""\n\n\ndef add_item(cart, item):\n    """Put an item into the cart."""\n    cart.append(item)\n',
     "README.md": "# Shop\n\nA small shop that sells things.\n",
 }
+SOUND = {"sha256": "0" * 64, "engine": "none", "locked": "2026-11-30T09:00:00+00:00"}
+WRONG: list[dict[str, Any]] = [
+    {"sha256": 5},
+    {"engine": []},
+    {"engine": "nobody"},
+    {"files": ["a"]},
+    {"files": None},
+    {"files": {"a": 5}},
+    {"files": {"\ud800": ""}},
+    {"locked": 5},
+    {"locked": "yesterday"},
+    {"failed": {}},
+    {"why": "\ud800"},
+    {"why": 1.5},
+    {"given": "yes"},
+    {"kept": 1},
+    {"entities": True},
+    {"entities": -1},
+    {"before": []},
+    {"previous": 5},
+    {"previous": {"edited": "no"}},
+]
+HOSTILE_RECORDS = [
+    "",
+    "{",
+    "[1]",
+    "5",
+    "null",
+    "[" * 200_000,
+    "1" * 5_000,
+    '{"unknown": 1}',
+    *(json.dumps({**SOUND, **wrong}) for wrong in WRONG),
+    json.dumps(SOUND | {"why": "x" * MOST_RECORD_BYTES}),
+]
 MakeApp = Callable[..., App]
 
 
@@ -173,7 +209,7 @@ def test_a_given_brief_is_locked_as_it_is_and_no_engine_replaces_it(deepseek, ma
 
 @pytest.mark.parametrize(
     ("content", "problem"),
-    [(" \n ", "empty"), ("word " * 2000, "at most 1,200"), ("a\u202eb", "bidirectional")],
+    [(" \n ", "empty"), ("word " * 2000, "at most 1,200"), ("a\u202eb", "bidirectional"), ("\ud800", "UTF-8")],
 )
 def test_a_text_that_can_be_no_brief_is_refused_and_the_old_one_stands(content, problem, make_app, make_project):
     app = make_app()
@@ -214,7 +250,7 @@ def test_a_write_that_was_cut_between_its_two_files_is_no_edit(make_app, make_pr
     assert not stored.edited
 
 
-@pytest.mark.parametrize("record", ["", "{", "[1]", '{"sha256": 5, "engine": []}', '{"unknown": 1}'])
+@pytest.mark.parametrize("record", HOSTILE_RECORDS)
 def test_a_record_that_cannot_be_read_makes_an_edited_brief_and_no_bug(record, make_app, make_project):
     app = make_app()
     workspace = scanned(app, make_project(PROJECT))
@@ -323,3 +359,178 @@ def test_the_daily_limit_holds_for_briefs_and_warm_ups(deepseek, make_app, make_
     app.briefs.update(workspace, "# Given")
     app.finish(30)
     assert deepseek.requests == []
+
+
+def while_it_writes(deepseek: FakeDeepSeek, act: Callable[[], object]) -> None:
+    """Has something happen once, while the engine is at a section."""
+    written, done = deepseek.answer_text, threading.Event()
+    assert callable(written)
+
+    def answer(body: dict[str, Any]) -> str:
+        if not done.is_set():
+            done.set()
+            act()
+        return written(body)
+
+    deepseek.answer_text = answer
+
+
+def test_an_edit_made_while_an_engine_replaces_the_first_brief_stands(deepseek, make_app, make_project):
+    app = make_app(**cloud(deepseek))
+    workspace = scanned(app, make_project(PROJECT))
+    place = app.workspaces.folder(workspace) / BRIEF_FILE
+    while_it_writes(deepseek, lambda: place.write_text("# Mine\n"))
+    assert not app.briefs.upgrade(workspace)
+    assert place.read_text() == "# Mine\n"
+    state = app.briefs.view(workspace).state
+    assert (state.engine, state.edited) == ("none", True)
+
+
+def test_an_edit_made_while_a_brief_is_regenerated_is_replaced_only_by_who_said_so(deepseek, make_app, make_project):
+    app = make_app(**cloud(deepseek))
+    workspace = scanned(app, make_project(PROJECT))
+    place = app.workspaces.folder(workspace) / BRIEF_FILE
+    while_it_writes(deepseek, lambda: place.write_text("# Mine\n"))
+    with pytest.raises(BriefByHand, match="edited by hand"):
+        app.briefs.update(workspace)
+    assert place.read_text() == "# Mine\n"
+    while_it_writes(deepseek, lambda: place.write_text("# Mine, later\n"))
+    assert app.briefs.update(workspace, replace_by_hand=True).state.engine == "deepseek-flash"
+    (kept,) = place.parent.glob("brief.edited-*.md")
+    assert kept.read_text() == "# Mine, later\n"
+
+
+@pytest.mark.parametrize("bulk", [b"# Mine\n" + b"word " * 40_000 + b"the end", b"# M\xffne\r\n\xc3"])
+def test_an_edited_text_is_kept_byte_for_byte(bulk, make_app, make_project):
+    app = make_app()
+    workspace = scanned(app, make_project(PROJECT))
+    folder = app.workspaces.folder(workspace)
+    (folder / BRIEF_FILE).write_bytes(bulk)
+    app.briefs.update(workspace, replace_by_hand=True)
+    (kept,) = folder.glob("brief.edited-*.md")
+    assert kept.read_bytes() == bulk
+
+
+def _as_folder(path: Path) -> None:
+    path.mkdir()
+    (path / "inside").write_text("kept")
+
+
+def _as_pipe(path: Path) -> None:
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("no pipes with a name here")
+    os.mkfifo(path)
+
+
+def _as_link(path: Path) -> None:
+    target = path.with_name("elsewhere")
+    target.write_text("not a brief")
+    path.symlink_to(target)
+
+
+@pytest.mark.parametrize("put", [_as_folder, _as_pipe, _as_link])
+def test_what_is_no_file_in_the_place_of_the_brief_costs_no_question_and_is_moved_aside(
+    put, deepseek, make_app, make_project
+):
+    app = make_app(**cloud(deepseek))
+    workspace = scanned(app, make_project(PROJECT))
+    place = app.workspaces.folder(workspace) / BRIEF_FILE
+    place.unlink()
+    put(place)
+    assert app.briefs.text(workspace) == ""
+    app.asking.ask(workspace, Question("add_item"))
+    with pytest.raises(BriefMisplaced, match=r"brief\.md cannot be read as a brief \(it is a (folder|pipe|link)\)"):
+        app.briefs.view(workspace)
+    state = app.status.of(workspace).brief
+    assert state is not None
+    assert "moves it aside" in state.failure
+    app.scans.run(workspace)
+    assert not app.briefs.upgrade(workspace)
+    assert app.briefs.update(workspace, "# Healed").text == "# Healed\n"
+    assert os.path.lexists(place.with_name("brief.md.set-aside-1"))
+    assert not app.briefs.view(workspace).state.edited
+
+
+@pytest.mark.parametrize("put", [_as_folder, _as_pipe, _as_link])
+def test_what_is_no_file_in_the_place_of_the_record_is_no_record_and_moved_aside(put, make_app, make_project):
+    app = make_app()
+    workspace = scanned(app, make_project(PROJECT))
+    place = app.workspaces.folder(workspace) / RECORD_FILE
+    place.unlink()
+    put(place)
+    assert app.briefs.view(workspace).state.edited
+    app.scans.run(workspace)
+    app.briefs.update(workspace, replace_by_hand=True)
+    assert not app.briefs.view(workspace).state.edited
+    assert os.path.lexists(place.with_name("brief.json.set-aside-1"))
+
+
+def test_a_replacement_that_was_cut_short_is_made_by_the_next_scan(deepseek, make_app, make_project):
+    app = make_app(**cloud(deepseek))
+    workspace = scanned(app, make_project(PROJECT))
+    place = app.workspaces.folder(workspace) / BRIEF_FILE
+    old = place.read_bytes()
+    assert app.briefs.upgrade(workspace)
+    place.write_bytes(old)
+    state = app.briefs.view(workspace).state
+    assert (state.engine, state.edited) == ("none", False)
+    assert app.briefs.upgrade(workspace)
+    assert app.briefs.view(workspace).state.engine == "deepseek-flash"
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_words_of_a_hand_stay_such_where_their_replacement_was_cut_short(given, make_app, make_project):
+    app = make_app()
+    workspace = scanned(app, make_project(PROJECT))
+    place = app.workspaces.folder(workspace) / BRIEF_FILE
+    if given:
+        app.briefs.update(workspace, "# Mine")
+    else:
+        place.write_text("# Mine\n")
+    app.briefs.update(workspace, replace_by_hand=True)
+    place.write_text("# Mine\n")
+    with pytest.raises(BriefByHand, match="by hand"):
+        app.briefs.update(workspace)
+    state = app.briefs.view(workspace).state
+    assert (state.given, state.edited) == (given, not given)
+
+
+def test_a_cancelled_update_stops_the_engine_and_leaves_the_old_brief(deepseek, make_app, make_project):
+    app = make_app(**cloud(deepseek))
+    workspace = scanned(app, make_project(PROJECT))
+    before, stop = app.briefs.text(workspace), threading.Event()
+    while_it_writes(deepseek, stop.set)
+    with pytest.raises(EngineCancelled):
+        app.briefs.update(workspace, cancelled=stop.is_set)
+    assert sections_asked(deepseek) < len(SECTIONS)
+    with pytest.raises(EngineCancelled):
+        app.briefs.update(workspace, "# Given", cancelled=stop.is_set)
+    assert app.briefs.text(workspace) == before
+    assert app.briefs.update(workspace).state.engine == "deepseek-flash"
+
+
+def test_the_failure_that_is_told_is_the_cause_and_not_that_the_others_were_stopped(deepseek, make_app, make_project):
+    app = make_app(**cloud(deepseek))
+    workspace = scanned(app, make_project(PROJECT))
+    written, later = deepseek.answer_text, threading.Event()
+
+    def failing(body: dict[str, Any]) -> str:
+        if f"“{next(iter(SECTIONS))}”" in body["messages"][-1]["content"].rsplit("\n", 1)[-1]:
+            later.wait(2)  # until another section has failed: this one, the first in order, is then stopped
+            return str(written(body))
+        return "   "
+
+    deepseek.answer_text = failing
+    with pytest.raises(EngineFailed, match="empty text"):
+        app.briefs.update(workspace)
+    later.set()
+
+
+def test_a_lock_that_cannot_be_had_is_a_plain_failure(make_app, make_project):
+    app = make_app()
+    workspace = scanned(app, make_project(PROJECT))
+    lock = app.workspaces.folder(workspace) / LOCK_FILE
+    lock.unlink(missing_ok=True)
+    lock.mkdir()
+    with pytest.raises(StoreError, match=r"brief\.lock"):
+        app.briefs.update(workspace)

@@ -289,3 +289,31 @@ class TestTheEnvOfAWorkspace:
         for value in ("0.9", "0.8", "0.7"):
             (checkout / ".env").write_text(f"QUERY_DISTANCE_THRESHOLD={value}\n")
             assert settings.options(checkout).distance_threshold == float(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("OLLAMA_HOST", "http://user:hunter2@example.com"),
+        ("OLLAMA_HOST", "hunter2://example.com"),
+        ("DEEPSEEK_BASE_URL", "ftp://hunter2"),
+        ("OPENAI_BASE_URL", "hunter2"),
+    ],
+)
+def test_an_address_that_is_none_is_named_and_never_repeated(name: str, value: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidSettings) as caught:
+        load_settings({"HOME": str(tmp_path), name: value}, tmp_path)
+    assert f"{name} has a value that is not shown" in str(caught.value)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_contradiction_shows_of_an_address_only_where_it_leads(tmp_path: Path) -> None:
+    given = {"HOME": str(tmp_path), "OLLAMA_HOST": "http://example.com/hunter2?key=hunter2", "MEMORY_MODE": "local"}
+    with pytest.raises(InvalidSettings, match=r"OLLAMA_HOST is http://example\.com:80, and") as caught:
+        load_settings(given, tmp_path)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_the_home_of_nobody_is_a_mistake_of_prices_file(tmp_path: Path) -> None:
+    with pytest.raises(InvalidSettings, match="PRICES_FILE is '~nosuchuser/x'"):
+        load_settings({"HOME": str(tmp_path), "PRICES_FILE": "~nosuchuser/x"}, tmp_path)

@@ -147,7 +147,8 @@ def load_settings(environ: Mapping[str, str], cwd: Path, flags: Mapping[str, str
         try:
             values[row.field] = row.read((row.default if text is None else text).strip())
         except ValueError:
-            mistakes.append(f"{row.name} is {quoted(text)}, and has to be {row.expects}")
+            is_not = "has a value that is not shown" if row.is_address else f"is {quoted(text)}"
+            mistakes.append(f"{row.name} {is_not}, and has to be {row.expects}")
     values["brain_dir"] = folder.path
     if not mistakes:
         mistakes += contradictions(values)

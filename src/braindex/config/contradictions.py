@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from braindex.domain.hosts import is_loopback, runs_in_cloud
+from braindex.domain.hosts import is_loopback, runs_in_cloud, shown_host
 
 
 def contradictions(values: Mapping[str, Any]) -> list[str]:
@@ -37,7 +37,7 @@ def _leaves_this_machine(values: Mapping[str, Any]) -> list[str]:
     found: list[str] = []
     if not is_loopback(values["ollama_host"]):
         found.append(
-            f"OLLAMA_HOST is {values['ollama_host']}, and MEMORY_MODE=local allows this machine alone: "
+            f"OLLAMA_HOST is {shown_host(values['ollama_host'])}, and MEMORY_MODE=local allows this machine alone: "
             "unset OLLAMA_HOST or make it 127.0.0.1, or choose another MEMORY_MODE"
         )
     if runs_in_cloud(values["ollama_model"]):

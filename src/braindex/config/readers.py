@@ -1,6 +1,7 @@
 """How the text of a setting becomes its value. Each raises ValueError for a text that is none of its kind."""
 
 import math
+import os
 from collections.abc import Callable
 from typing import Final
 
@@ -61,6 +62,14 @@ def words(text: str) -> tuple[str, ...]:
 def optional_amount(text: str) -> float | None:
     """A finite number from 0 on, or None where nothing is set."""
     return number(zero=True)(text) if text else None
+
+
+def file_path(text: str) -> str:
+    """A path, its `~` read as the home directory."""
+    path = os.path.expanduser(text)
+    if path.startswith("~") or "\0" in path:  # the home of a user whom nobody knows, or no path at all
+        raise ValueError
+    return path
 
 
 def url(text: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from braindex.config.readers import (
     boolean,
+    file_path,
     number,
     ollama_host,
     one_of,
@@ -34,6 +35,11 @@ class Setting:
     help: str
     from_workspace: bool = False
     workspace_values: tuple[str, ...] = ()
+
+    @property
+    def is_address(self) -> bool:
+        """Whether it is one: what stands there may hold a password or a key, so a message never repeats it."""
+        return self.read in (url, ollama_host)
 
     def is_users_alone(self, text: str) -> bool:
         """Whether a workspace's `.env` may not set it, or not to this text."""
@@ -158,7 +164,7 @@ SETTINGS: Final = (
         "Keep a ledger of every call's tokens and cost (`braindex usage`).",
     ),
     Setting(
-        "PRICES_FILE", "prices_file", str, "", "a file",
+        "PRICES_FILE", "prices_file", file_path, "", "a file",
         "Prices of your own, laid over the shipped table.",
     ),
     Setting(

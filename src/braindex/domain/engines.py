@@ -2,10 +2,21 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 from braindex.domain.errors import BraindexError
 from braindex.domain.usage import NO_USAGE, EngineName, Usage
+
+# Clients of MCP give a tool call up after 60 s (the default of its SDKs), and with it the sources that were found.
+# What is left of the minute is for finding them; Ollama may have to load its model first.
+CLOUD_ANSWER_SECONDS: Final = 45.0
+LOCAL_ANSWER_SECONDS: Final = 50.0
+
+
+def answer_seconds(name: EngineName) -> float:
+    """How long an engine may take for an answer that somebody waits for, all attempts together."""
+    return LOCAL_ANSWER_SECONDS if name == "ollama" else CLOUD_ANSWER_SECONDS
+
 
 Role = Literal["system", "user"]
 
@@ -57,8 +68,9 @@ class Engine(Protocol):
         *,
         max_tokens: int,
         cancelled: Callable[[], bool] = lambda: False,
+        seconds: float | None = None,
     ) -> Completion:
-        """A plain, not streamed chat completion, within the adapter's time limit; blocks.
+        """A plain, not streamed chat completion; blocks, at most for `seconds` and for the adapter's own time limit.
 
         Raises EngineFailed for whatever goes wrong (EngineCancelled soon after `cancelled` turns true), and nothing
         else.

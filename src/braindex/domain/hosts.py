@@ -24,7 +24,7 @@ def corrected_host(text: str) -> str:
     shown = text.strip().strip("\"'").strip()
     scheme, rest = _split(shown)
     if scheme not in _DEFAULT_PORTS:
-        raise ValueError(f"must begin with http:// or https://, not {scheme}://")
+        raise ValueError("must begin with http:// or https://")  # what stands there may be a key
     authority, slash, path = rest.partition("/")
     if authority.count(":") > 1 and not authority.startswith("["):  # an IPv6 address without its brackets
         authority = f"[{authority}]"
@@ -33,9 +33,16 @@ def corrected_host(text: str) -> str:
         raise ValueError("must be an address like 127.0.0.1:11434 or http://host:port")
     port = int(match[2] or _DEFAULT_PORTS[scheme])
     if not 0 < port <= _LARGEST_PORT:
-        raise ValueError(f"has a port that is none: {port}")
+        raise ValueError("has a port that is none")
     host = _ANYWHERE.get(match[1], match[1])
     return f"{scheme or 'http'}://{host}:{port}{slash}{path}".rstrip("/")
+
+
+def shown_host(url: str) -> str:
+    """Scheme, host and port of a base URL, for messages: user names, paths and queries may be secrets."""
+    scheme, rest = _split(url)
+    authority = re.split(r"[/?#\\]", rest, maxsplit=1)[0].rpartition("@")[2]
+    return f"{scheme or 'http'}://{authority}" if _AUTHORITY.fullmatch(authority) else "an address"
 
 
 def is_loopback(url: str) -> bool:

@@ -1,6 +1,6 @@
 """What a call to an engine used, and the row that the ledger keeps of it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
 
@@ -13,12 +13,18 @@ PICODOLLARS: Final = 1_000_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the engine reported them. Of `tokens_in`, hits came out of the provider's prompt cache."""
+    """Tokens as the engine reported them. Of `tokens_in`, hits came out of the provider's prompt cache.
+
+    `unknown` says that the engine reported no usage that can be believed, so that the cost is unknown, not nothing.
+    `held` names the amount that is reserved in the ledger until this usage is entered there.
+    """
 
     tokens_in: int = 0
     tokens_out: int = 0
     cache_hit_tokens: int = 0
     cache_miss_tokens: int = 0
+    unknown: bool = False
+    held: str = field(default="", compare=False, repr=False)
 
 
 NO_USAGE: Final = Usage()

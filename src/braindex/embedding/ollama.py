@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from braindex.domain.hosts import corrected_host, is_loopback, runs_in_cloud
+from braindex.domain.hosts import corrected_host, is_loopback, runs_in_cloud, shown_host
 from braindex.domain.usage import EngineName, Usage
 from braindex.embedding.remote import Embedded
 from braindex.transport.failures import NonsenseAnswer, Provider, ProxyUnusable, RetryRule, StaysLocal
@@ -53,7 +53,7 @@ class OllamaEmbeddings:
             on_refused_key="sign in with `ollama signin` for a cloud model, or check OLLAMA_HOST",
             on_no_credit="choose a model that runs on this machine as OLLAMA_EMBED_MODEL",
             on_unknown_model=f"run `ollama pull {model}`, or name another with OLLAMA_EMBED_MODEL",
-            on_unreachable=f"start it with `ollama serve` or its app; OLLAMA_HOST means {self._host}",
+            on_unreachable=f"start it with `ollama serve` or its app; OLLAMA_HOST means {shown_host(self._host)}",
             local=is_loopback(self._host),
         )
 
@@ -110,4 +110,4 @@ class OllamaEmbeddings:
     @staticmethod
     def _read(answer: Any) -> Embedded:
         found: Mapping[str, Any] = answer.model_dump()
-        return Embedded(found["embeddings"], Usage(tokens_in=count(found.get("prompt_eval_count"))))
+        return Embedded(found["embeddings"], Usage(count(found.get("prompt_eval_count")) or 0))

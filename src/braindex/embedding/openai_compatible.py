@@ -153,7 +153,8 @@ class OpenAIEmbeddings:
 
     def _read(self, answer: Mapping[str, Any]) -> Embedded:
         reported = answer.get("usage")
-        usage = Usage(tokens_in=count(reported.get("prompt_tokens")) if isinstance(reported, dict) else 0)
+        tokens = count(reported.get("prompt_tokens")) if isinstance(reported, dict) else None
+        usage = Usage(tokens_in=tokens or 0, unknown=not tokens)  # no request is without a token
         data = answer.get("data")
         if not isinstance(data, list) or not all(isinstance(one, dict) for one in data):
             raise NonsenseAnswer(self.provider, "JSON that holds no vectors", usage)

@@ -117,11 +117,13 @@ class Api(Protocol):
 class Meter(Protocol):
     """What a request may cost, and what it did."""
 
-    def check(self, engine: EngineName, model: str) -> None:
-        """Raises EngineFailed where no more may be spent."""
+    def begin(self, engine: EngineName, model: str, texts: Sequence[str]) -> str:
+        """A token for `enter`, which has to follow. Raises EngineFailed where no more may be spent."""
         ...
 
-    def enter(self, engine: EngineName, model: str, usage: Usage) -> None: ...
+    def enter(self, engine: EngineName, model: str, usage: Usage | None, held: str, texts: Sequence[str]) -> None:
+        """The end of a request, None where it failed and used nothing. Never raises."""
+        ...
 
 
 class Limits:
@@ -223,14 +225,16 @@ class RemoteEmbedder:
     def _request(self, texts: Sequence[str], *, question: bool) -> list[Vector | None]:
         api = self._api
         api.check()
-        self._meter.check(api.engine, api.model)
+        held = self._meter.begin(api.engine, api.model, texts)
+        used: Usage | None = None
         try:
             answer = api.embed(texts, question=question, cancelled=self._stopped)
+            used = answer.usage
         except EngineFailed as failure:
-            if failure.usage != NO_USAGE:
-                self._meter.enter(api.engine, api.model, failure.usage)
+            used = None if failure.usage == NO_USAGE else failure.usage
             raise
-        self._meter.enter(api.engine, api.model, answer.usage)
+        finally:
+            self._meter.enter(api.engine, api.model, used, held, texts)
         return self._vectors(answer.rows, len(texts))
 
     def _vectors(self, rows: Sequence[Any], wanted: int) -> list[Vector | None]:

@@ -91,6 +91,7 @@ class DeepSeek:
         *,
         max_tokens: int,
         cancelled: Callable[[], bool] = lambda: False,
+        seconds: float | None = None,
     ) -> Completion:
         """As the port says. With `max_tokens=1`, which warms the cache, a blank text is an answer too."""
         if self._local_only and not is_loopback(self._base_url):
@@ -103,7 +104,8 @@ class DeepSeek:
 
         quiet_libraries()
         sent = as_sent(messages)
-        return call(lambda: self._ask(sent, max_tokens), self._provider, self._timeout, self._retry, cancelled)
+        limit = self._timeout if seconds is None else min(seconds, self._timeout)
+        return call(lambda: self._ask(sent, max_tokens), self._provider, limit, self._retry, cancelled)
 
     async def _ask(self, messages: list[dict[str, str]], max_tokens: int) -> Completion:
         import httpx2  # noqa: PLC0415 - comes with openai
@@ -180,17 +182,21 @@ class DeepSeek:
 def _usage(reported: object) -> Usage:
     """DeepSeek's own cache fields, else OpenAI's, else everything counts as missed.
 
+    Unknown where a field that money hangs on is missing or none, or no token came in at all, which no request does.
     Source: api-docs.deepseek.com/guides/kv_cache
     """
     found: Mapping[str, Any] = reported if isinstance(reported, dict) else {}
-    tokens_in = count(found.get("prompt_tokens"))
+    tokens_in, tokens_out = count(found.get("prompt_tokens")), count(found.get("completion_tokens"))
     details = found.get("prompt_tokens_details")
     cached = details.get("cached_tokens") if isinstance(details, dict) else None
-    hits = count(found.get("prompt_cache_hit_tokens", cached))
-    misses = found.get("prompt_cache_miss_tokens")
+    said_hits = found.get("prompt_cache_hit_tokens", cached)
+    said_misses = found.get("prompt_cache_miss_tokens")
+    hits = 0 if said_hits is None else count(said_hits)
+    misses = max(0, (tokens_in or 0) - (hits or 0)) if said_misses is None else count(said_misses)
     return Usage(
-        tokens_in=tokens_in,
-        tokens_out=count(found.get("completion_tokens")),
-        cache_hit_tokens=hits,
-        cache_miss_tokens=max(0, tokens_in - hits) if misses is None else count(misses),
+        tokens_in=tokens_in or 0,
+        tokens_out=tokens_out or 0,
+        cache_hit_tokens=hits or 0,
+        cache_miss_tokens=misses or 0,
+        unknown=not tokens_in or tokens_out is None or hits is None or misses is None,
     )

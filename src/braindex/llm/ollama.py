@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from braindex.domain.engines import Completion, Message
-from braindex.domain.hosts import corrected_host, is_loopback, runs_in_cloud
+from braindex.domain.hosts import corrected_host, is_loopback, runs_in_cloud, shown_host
 from braindex.domain.tokens import count_tokens
 from braindex.domain.usage import EngineName, Usage
 from braindex.transport.failures import (
@@ -82,7 +82,7 @@ class Ollama:
             on_refused_key="sign in with `ollama signin` for a cloud model, or check OLLAMA_HOST",
             on_no_credit="choose a model that runs on this machine as OLLAMA_MODEL",
             on_unknown_model=f"run `ollama pull {model}`, or name another with OLLAMA_MODEL",
-            on_unreachable=f"start it with `ollama serve` or its app; OLLAMA_HOST means {self._host}",
+            on_unreachable=f"start it with `ollama serve` or its app; OLLAMA_HOST means {shown_host(self._host)}",
             local=is_loopback(self._host),
         )
 
@@ -100,6 +100,7 @@ class Ollama:
         *,
         max_tokens: int,
         cancelled: Callable[[], bool] = lambda: False,
+        seconds: float | None = None,
     ) -> Completion:
         """As the port says. Raises PromptTooLong rather than have Ollama cut the prompt."""
         if self._stays_local:
@@ -114,7 +115,8 @@ class Ollama:
 
         quiet_libraries()
         sent = as_sent(messages)
-        return call(lambda: self._ask(sent, max_tokens), self._provider, self._timeout, self._retry, cancelled)
+        limit = self._timeout if seconds is None else min(seconds, self._timeout)
+        return call(lambda: self._ask(sent, max_tokens), self._provider, limit, self._retry, cancelled)
 
     async def _ask(self, messages: list[dict[str, str]], max_tokens: int) -> Completion:
         import httpx  # noqa: PLC0415 - comes with ollama
@@ -174,7 +176,7 @@ class Ollama:
 
     def _read(self, answer: Any, max_tokens: int) -> Completion:
         found: Mapping[str, Any] = answer.model_dump()
-        usage = Usage(tokens_in=count(found.get("prompt_eval_count")), tokens_out=count(found.get("eval_count")))
+        usage = Usage(count(found.get("prompt_eval_count")) or 0, count(found.get("eval_count")) or 0)
         text = found["message"].get("content")
         if not isinstance(text, str) or (not text.strip() and max_tokens > 1):
             raise NonsenseAnswer(self._provider, "an empty text", usage)

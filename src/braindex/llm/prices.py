@@ -2,7 +2,7 @@
 
 import json
 import stat
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +13,7 @@ from braindex.domain.prices import PriceTable
 
 SETTING: Final = "PRICES_FILE"
 LARGEST: Final = 1_000_000  # bytes; what is larger is no price table
+_LONGEST_NUMBER: Final = 40  # characters; the time to read a number grows with the square of its length
 
 
 class PricesUnreadable(UsageError):
@@ -42,7 +43,24 @@ def _parsed(text: str) -> Any:
     """Numbers stay as they are written: a price is no binary fraction. NaN and Infinity come as numbers, and are
     refused as prices.
     """
-    return json.loads(text, parse_float=Decimal)
+    return json.loads(text, parse_float=_fraction, parse_int=_whole)
+
+
+def _fraction(text: str) -> Decimal:
+    try:
+        return Decimal(_bounded(text))
+    except InvalidOperation:  # an exponent beyond what the type takes
+        raise ValueError(f"no price has the exponent of {text}") from None
+
+
+def _whole(text: str) -> int:
+    return int(_bounded(text))
+
+
+def _bounded(text: str) -> str:
+    if len(text) > _LONGEST_NUMBER:
+        raise ValueError(f"a number has {len(text):,} characters")
+    return text
 
 
 def _text(path: Path) -> str:
@@ -53,5 +71,9 @@ def _text(path: Path) -> str:
         if found.st_size > LARGEST:
             raise PricesUnreadable(path, f"is larger than {LARGEST:,} bytes")
         return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise
+    except ValueError:  # a NUL character in it
+        raise PricesUnreadable(path, "is no path") from None
     except OSError as error:
         raise PricesUnreadable(path, f"cannot be read ({error.strerror or error})") from error

@@ -1,7 +1,7 @@
 """The ledger of calls to engines, in `registry.db`: what each used and cost."""
 
 from collections.abc import Callable, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
@@ -31,13 +31,25 @@ _GROUPS: Final[dict[Dimension, str]] = {
     "engine": "engine",
     "operation": "operation",
 }
-# A cost is summed in two parts: whole, a sum would overflow 64 bits at 9.2 million dollars and fail.
+# Everything is summed in two parts: whole, a sum of costs would overflow 64 bits at 9.2 million dollars and fail, and
+# a row that something else wrote may hold any number, or what is none.
 _PART: Final = 1_000_000_000
-_COST: Final = f"coalesce(sum(cost / {_PART}), 0), coalesce(sum(cost % {_PART}), 0)"
-_SUMS: Final = (
-    "count(*), sum(tokens_in), sum(tokens_out), sum(cache_hit_tokens), sum(cache_miss_tokens), "
-    f"{_COST}, count(*) - count(cost), sum(tokens_saved)"
-)
+_SUMMED: Final = ("tokens_in", "tokens_out", "cache_hit_tokens", "cache_miss_tokens", "cost", "tokens_saved")
+
+
+def _sum(column: str) -> str:
+    whole = f"CAST({column} AS INTEGER)"
+    return f"coalesce(sum({whole} / {_PART}), 0), coalesce(sum({whole} % {_PART}), 0)"
+
+
+_SUMS: Final = f"count(*), count(*) - count(cost), {', '.join(_sum(one) for one in _SUMMED)}"
+
+# What a call may cost is a row of the ledger while it is under way, with a token in place of the workspace; and so,
+# for the rest of its day, is the estimate of a call whose usage nobody knows. Reports leave both out.
+RESERVED_SECONDS: Final = 900  # longer than any call may take; after a crash nothing is held for longer
+_RESERVED: Final = "reserved"
+_ESTIMATE: Final = "estimate"
+_IS_CALL: Final = f"operation NOT IN ('{_RESERVED}', '{_ESTIMATE}')"
 
 
 class ImpossibleCall(BraindexError):
@@ -69,9 +81,51 @@ class Ledger(Closing):
         self._database.close()
 
     def add(self, call: Call) -> None:
-        """Enter a call. Raises ImpossibleCall for numbers that no call has: an engine may report anything."""
+        """Enter a call, in place of what was reserved for it.
+
+        Raises ImpossibleCall for numbers that no call has: an engine may report anything.
+        """
         row = _row(call)
-        self._write(lambda: self._database.run(_INSERT, row))
+
+        def enter() -> None:
+            self._database.run(_INSERT, row)
+            if call.usage.held:
+                self._release(call.usage.held)
+
+        self._write(enter)
+
+    def reserve(self, held: str, when: datetime, engine: str, model: str, *, cost: int, limit: int) -> int | None:
+        """Reserve picodollars under a token, unless `limit` is reached by what is spent and reserved today already.
+
+        Returns None when reserved, else what is spent and reserved. Whoever asks at the same time, in whatever
+        process, is served one after the other.
+        """
+        row = (_moment(when), held, engine, storable(model), _RESERVED, 0, 0, 0, 0, min(cost, _MOST_COST), 0)
+
+        def action() -> int | None:
+            since, until = (_moment(when + timedelta(seconds=sign * RESERVED_SECONDS)) for sign in (-1, 1))
+            late = f"DELETE FROM ledger WHERE operation = '{_RESERVED}' AND NOT (time BETWEEN ? AND ?)"  # noqa: S608
+            self._database.run(late, (since, until))
+            spent = self._today(when)
+            if spent >= limit:
+                return spent
+            self._database.run(_INSERT, row)
+            return None
+
+        return self._write(action)
+
+    def release(self, held: str) -> None:
+        """Give back what was reserved under a token, if it still is."""
+        self._write(lambda: self._release(held))
+
+    def settle(self, held: str, cost: int) -> None:
+        """Count an estimate in picodollars for the rest of the day in place of what was reserved under a token."""
+        sql = "UPDATE ledger SET operation = ?, cost = ? WHERE workspace_id = ? AND operation = ?"
+        self._write(lambda: self._database.run(sql, (_ESTIMATE, min(cost, _MOST_COST), held, _RESERVED)))
+
+    def _release(self, held: str) -> int:
+        sql = f"DELETE FROM ledger WHERE workspace_id = ? AND operation = '{_RESERVED}'"  # noqa: S608 - constants
+        return self._database.run(sql, (held,))
 
     def rows(
         self,
@@ -96,20 +150,33 @@ class Ledger(Closing):
         return [_usage_row(group, sums) for group, sums in named if sums[0]]  # one row of nulls where no call is
 
     def today_cost(self, now: datetime) -> int:
-        """Picodollars of the UTC day's calls so far; those of unknown cost are not in it."""
-        sql = f"SELECT {_COST} FROM ledger WHERE time >= ?"  # noqa: S608 - made of the constants above
-        today = _start(in_utc(now).date())
-        [(high, low)] = self._healing(lambda: self._database.rows(sql, (today,)))
+        """Picodollars of the UTC day's calls so far, with what is reserved and estimated for some.
+
+        Those of other calls of unknown cost are not in it, and neither are those of days that a clock was wrong about.
+        """
+        return self._healing(lambda: self._today(now))
+
+    def _today(self, now: datetime) -> int:
+        sql = f"SELECT {_sum('cost')} FROM ledger WHERE time >= ? AND time < ?"  # noqa: S608 - made of constants
+        today = in_utc(now).date()
+        [(high, low)] = self._database.rows(sql, (_start(today), _start_after(today)))
         return int(high * _PART + low)
 
     def count(self, before: date) -> int:
         """How many calls are older than a UTC day."""
-        sql = "SELECT count(*) FROM ledger WHERE time < ?"
+        sql = f"SELECT count(*) FROM ledger WHERE time < ? AND {_IS_CALL}"  # noqa: S608 - made of constants
         return int(self._healing(lambda: self._database.value(sql, (_start(before),))))
 
     def purge(self, before: date) -> int:
         """Delete the calls that are older than a UTC day; returns how many there were."""
-        return self._write(lambda: self._database.run("DELETE FROM ledger WHERE time < ?", (_start(before),)))
+        start = (_start(before),)
+
+        def action() -> int:
+            calls = self._database.run(f"DELETE FROM ledger WHERE time < ? AND {_IS_CALL}", start)  # noqa: S608
+            self._database.run("DELETE FROM ledger WHERE time < ?", start)
+            return calls
+
+        return self._write(action)
 
     def move(self, old_id: str, new_id: str) -> int:
         """Give a workspace's calls to another, for merges; returns how many there were."""
@@ -169,6 +236,10 @@ def _start(day: date) -> str:
     return day.isoformat()
 
 
+def _start_after(day: date) -> str:
+    return _start(day + timedelta(days=1)) if day < date.max else "~"  # "~" sorts after every digit
+
+
 def _where(since: date | None, until: date | None, workspace_id: str | None) -> tuple[str, list[str]]:
     conditions: list[tuple[str, str]] = []
     if since is not None:
@@ -177,16 +248,19 @@ def _where(since: date | None, until: date | None, workspace_id: str | None) -> 
         conditions.append(("time < ?", _start(until)))
     if workspace_id is not None:
         conditions.append(("workspace_id = ?", storable(workspace_id)))
-    where = " AND ".join(one for one, _ in conditions)
-    return (f"WHERE {where}" if where else ""), [value for _, value in conditions]
+    where = " AND ".join([_IS_CALL, *(one for one, _ in conditions)])
+    return f"WHERE {where}", [value for _, value in conditions]
 
 
 def _usage_row(group: dict[str, Any], sums: Row) -> UsageRow:
-    calls, tokens_in, tokens_out, hits, misses, high, low, unknown, saved = sums
+    calls, unknown, *parts = sums
+    tokens_in, tokens_out, hits, misses, cost, saved = (
+        int(high * _PART + low) for high, low in zip(parts[::2], parts[1::2], strict=True)
+    )
     return UsageRow(
         group.get("workspace_id"),
         group.get("engine"),
         group.get("operation"),
         group.get("day"),
-        Sums(calls, tokens_in, tokens_out, hits, misses, high * _PART + low, unknown, saved),
+        Sums(calls, tokens_in, tokens_out, hits, misses, cost, unknown, saved),
     )

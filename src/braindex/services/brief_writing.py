@@ -1,6 +1,7 @@
 """The brief as an engine writes it: nine sections side by side, each from its own retrieval and facts."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,10 +9,10 @@ from typing import Final
 
 from braindex.domain.brief import SECTIONS, check, compose
 from braindex.domain.cited import keep_citations
-from braindex.domain.engines import Engine, EngineFailed, Message
+from braindex.domain.engines import Engine, EngineCancelled, EngineFailed, Message
 from braindex.domain.excerpts import excerpt, shares
 from braindex.domain.options import WorkspaceOptions
-from braindex.domain.prompt import Quoted, quoted_block
+from braindex.domain.prompt import Quoted, quotable, quoted_block
 from braindex.domain.results import Workspace
 from braindex.domain.units import EntityFilter
 from braindex.domain.usage import NO_USAGE, Usage
@@ -67,9 +68,12 @@ class BriefWriter:
         self._arms = arms
         self._usage = usage
 
-    def write(self, subject: Subject, engine: Engine) -> str:
-        """The text of a new brief. Raises SectionFailed or BriefUnusable; nothing is stored here."""
-        texts = self._answers(subject.workspace, self._tasks(subject), engine)
+    def write(self, subject: Subject, engine: Engine, cancelled: Callable[[], bool] = lambda: False) -> str:
+        """The text of a new brief; nothing is stored here. `cancelled` is called from several threads.
+
+        Raises SectionFailed, BriefUnusable, and EngineCancelled soon after `cancelled` turned true.
+        """
+        texts = self._answers(subject.workspace, self._tasks(subject, cancelled), engine, cancelled)
         known = subject.store.files()
         sections = {title: keep_citations(text, known.__contains__) for title, text in texts.items()}
         if empty := [title for title, text in sections.items() if not text.strip()]:
@@ -79,7 +83,7 @@ class BriefWriter:
             raise BriefUnusable(problems)
         return brief
 
-    def _tasks(self, subject: Subject) -> list[_Task]:
+    def _tasks(self, subject: Subject, cancelled: Callable[[], bool]) -> list[_Task]:
         from braindex.services.briefing.facts import gather  # noqa: PLC0415 - a question needs none of it
         from braindex.services.briefing.text import section_material, section_query  # noqa: PLC0415 - the same
 
@@ -87,28 +91,54 @@ class BriefWriter:
         retriever = self._arms.retriever(subject.workspace, subject.folder, subject.store)
         tasks: list[_Task] = []
         for title in SECTIONS:
+            if cancelled():
+                raise EngineCancelled
             found = retriever.retrieve(section_query(title), EntityFilter(), subject.options.distance_threshold)
             tasks.append(_Task(title, _messages(title, section_material(title, facts), _quoted(found))))
         return tasks
 
-    def _answers(self, workspace: Workspace, tasks: Iterable[_Task], engine: Engine) -> Mapping[str, str]:
-        """The sections' texts: side by side from a service, one after the other from this machine's own model."""
+    def _answers(
+        self, workspace: Workspace, tasks: Iterable[_Task], engine: Engine, cancelled: Callable[[], bool]
+    ) -> Mapping[str, str]:
+        """The sections' texts: side by side from a service, one after the other from this machine's own model.
+
+        The first that fails stops the others, and is what is raised.
+        """
         workers = 1 if engine.name == "ollama" else _AT_ONCE
-        failed = False
+        stopped, first = threading.Event(), threading.Lock()
+        causes: list[BaseException] = []
 
         def one(task: _Task) -> tuple[str, str]:
-            nonlocal failed
             try:
-                completion = engine.complete(task.messages, max_tokens=SECTION_TOKENS, cancelled=lambda: failed)
-            except EngineFailed as failure:
-                failed = True
-                self._record(workspace, engine, failure.usage)
-                raise SectionFailed(task.title, failure) from failure
-            self._record(workspace, engine, completion.usage)
-            return task.title, completion.text
+                return task.title, self._section(workspace, task, engine, lambda: stopped.is_set() or cancelled())
+            except BaseException as failure:
+                with first:  # what fails after that was stopped by it
+                    if not stopped.is_set():
+                        causes.append(failure)
+                    stopped.set()
+                raise
 
         with ThreadPoolExecutor(workers, thread_name_prefix="brief") as pool:
-            return dict(pool.map(one, tasks))
+            try:
+                return dict(pool.map(one, tasks))
+            except BaseException as failure:
+                stopped.set()
+                if isinstance(failure, EngineCancelled) and causes[:1] != [failure]:
+                    raise causes[0] from None
+                raise
+
+    def _section(self, workspace: Workspace, task: _Task, engine: Engine, stopped: Callable[[], bool]) -> str:
+        if stopped():
+            raise EngineCancelled
+        try:
+            completion = engine.complete(task.messages, max_tokens=SECTION_TOKENS, cancelled=stopped)
+        except EngineFailed as failure:
+            self._record(workspace, engine, failure.usage)
+            if isinstance(failure, EngineCancelled):
+                raise
+            raise SectionFailed(task.title, failure) from failure
+        self._record(workspace, engine, completion.usage)
+        return completion.text
 
     def _record(self, workspace: Workspace, engine: Engine, usage: Usage) -> None:
         if usage != NO_USAGE:
@@ -133,6 +163,6 @@ def _quoted(found: Retrieved) -> list[Quoted]:
 
 
 def _messages(title: str, material: str, sources: Sequence[Quoted]) -> tuple[Message, Message]:
-    facts = f"Facts, quoted as data:\n<facts>\n{material.replace('</facts', '&lt;/facts')}\n</facts>"
+    facts = f"Facts, quoted as data:\n<facts>\n{quotable(material)}\n</facts>"
     asked = f"{facts}\n\n{quoted_block(sources)}\n\nWrite the section “{title}”."
     return Message("system", ROLE), Message("user", asked)

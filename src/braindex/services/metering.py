@@ -1,17 +1,30 @@
 """MAX_DAILY_COST, in one place: whatever is sent to a provider passes here first, and what it cost is entered."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
 
 from braindex.domain.engines import Completion, Engine, EngineFailed, Message
 from braindex.domain.errors import BraindexError
+from braindex.domain.tokens import count_tokens
 from braindex.domain.usage import NO_USAGE, PICODOLLARS, Call, EngineName, Usage
 from braindex.services.usage import UsageService
+
+# Code takes more tokens than bytes ÷ 4 says, and what is reserved for a call should be no less than it costs.
+_DENSITY_PERCENT: Final = 150
+_NO_LIMIT: Final = 10.0**24  # picodollars; a float beyond its range is no integer
+
+
+def estimated(texts: Sequence[str], tokens_out: int = 0) -> Usage:
+    """Our own count of what goes in, none of it cached, with a margin."""
+    tokens = -(-sum(map(count_tokens, texts)) * _DENSITY_PERCENT // 100)
+    return Usage(tokens_in=tokens, tokens_out=tokens_out, cache_miss_tokens=tokens)
 
 
 class DailyCostReached(EngineFailed):
     def __init__(self, limit: float, spent: int) -> None:
         super().__init__(
-            f"MAX_DAILY_COST of ${limit:g} is reached (${spent / PICODOLLARS:.4f} today, UTC): "
+            f"MAX_DAILY_COST of ${limit:g} is reached (${spent / PICODOLLARS:.4f} today, UTC, with calls under way): "
             "raise it, or go on tomorrow"
         )
 
@@ -30,24 +43,52 @@ class LedgerNeeded(EngineFailed):
 
 
 class DailyLimit:
-    """What the cloud may cost a UTC day, in US dollars; None without a limit."""
+    """What the cloud may cost a UTC day, in US dollars; None without a limit.
+
+    What calls under way may cost counts as spent, so that calls side by side, from all processes of the data folder,
+    exceed the limit by no more than one of them does alone.
+    """
 
     def __init__(self, usage: UsageService, dollars: float | None) -> None:
         self._usage = usage
         self._dollars = dollars
 
-    def check(self, engine: EngineName, model: str) -> None:
-        """Raises DailyCostReached, CostUnknown or LedgerNeeded. Ollama costs nothing."""
+    def reserve(self, engine: EngineName, model: str, expected: Usage) -> str:
+        """Reserves what a call is expected to cost; the token of it, "" where there is nothing to reserve.
+
+        Every token has to be given to `settled` or `released`. Ollama costs nothing.
+        Raises DailyCostReached, CostUnknown or LedgerNeeded.
+        """
         if self._dollars is None or engine == "ollama":
-            return
-        if self._usage.cost(engine, model, self._usage.now(), NO_USAGE) is None:
+            return ""
+        cost = self._usage.cost(engine, model, self._usage.now(), expected)
+        if cost is None:
             raise CostUnknown(model)
+        limit = int(min(self._dollars * PICODOLLARS, _NO_LIMIT))
         try:
-            spent = self._usage.spent_today()
+            held, spent = self._usage.reserve(engine, model, cost, limit)
         except BraindexError as error:
             raise LedgerNeeded(error) from error
-        if spent >= self._dollars * PICODOLLARS:
+        if spent is not None:
             raise DailyCostReached(self._dollars, spent)
+        return held
+
+    def settled(self, held: str, engine: EngineName, model: str, used: Usage, estimate: Usage) -> Usage:
+        """The usage of a call that ended, to be recorded: what was reserved is given back when that is done.
+
+        Where nobody knows what was used, `estimate` counts for the rest of the day.
+        """
+        if not held:
+            return used
+        if used.unknown:
+            self._usage.release(held, self._usage.cost(engine, model, self._usage.now(), estimate) or 0)
+            return used
+        return replace(used, held=held)
+
+    def released(self, held: str) -> None:
+        """Of a call that cost nothing."""
+        if held:
+            self._usage.release(held)
 
 
 class LimitedEngine:
@@ -66,11 +107,31 @@ class LimitedEngine:
         return self._engine.model
 
     def complete(
-        self, messages: Sequence[Message], *, max_tokens: int, cancelled: Callable[[], bool] = lambda: False
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        cancelled: Callable[[], bool] = lambda: False,
+        seconds: float | None = None,
     ) -> Completion:
-        """As the port says; raises also what `DailyLimit.check` raises."""
-        self._limit.check(self.name, self.model)
-        return self._engine.complete(messages, max_tokens=max_tokens, cancelled=cancelled)
+        """As the port says; raises also what `DailyLimit.reserve` raises. The usage that comes back is to be recorded,
+        also that of a failure.
+        """
+        asked = [one.content for one in messages]
+        held = self._limit.reserve(self.name, self.model, estimated(asked, max_tokens))
+        try:
+            found = self._engine.complete(messages, max_tokens=max_tokens, cancelled=cancelled, seconds=seconds)
+        except EngineFailed as failure:
+            if failure.usage == NO_USAGE:
+                self._limit.released(held)
+            else:
+                failure.usage = self._limit.settled(held, self.name, self.model, failure.usage, estimated(asked))
+            raise
+        except BaseException:
+            self._limit.released(held)
+            raise
+        estimate = estimated(asked, count_tokens(found.text))
+        return replace(found, usage=self._limit.settled(held, self.name, self.model, found.usage, estimate))
 
 
 class EmbeddingMeter:
@@ -81,12 +142,16 @@ class EmbeddingMeter:
         self._workspace_id = workspace_id
         self._limit = limit
 
-    def check(self, engine: EngineName, model: str) -> None:
-        """Raises what `DailyLimit.check` raises."""
-        self._limit.check(engine, model)
+    def begin(self, engine: EngineName, model: str, texts: Sequence[str]) -> str:
+        """The token of what is reserved for a request, for `enter`. Raises what `DailyLimit.reserve` raises."""
+        return self._limit.reserve(engine, model, estimated(texts))
 
-    def enter(self, engine: EngineName, model: str, usage: Usage) -> None:
-        """A request that ended at this moment. Never raises."""
+    def enter(self, engine: EngineName, model: str, usage: Usage | None, held: str, texts: Sequence[str]) -> None:
+        """A request that ended at this moment; None, one that used nothing, is not entered. Never raises."""
+        if usage is None:
+            self._limit.released(held)
+            return
+        used = self._limit.settled(held, engine, model, usage, estimated(texts))
         now = self._usage.now()
-        cost = self._usage.cost(engine, model, now, usage)
-        self._usage.record(Call(self._workspace_id, engine, model, "embed", now, usage, cost))
+        cost = self._usage.cost(engine, model, now, used)
+        self._usage.record(Call(self._workspace_id, engine, model, "embed", now, used, cost))

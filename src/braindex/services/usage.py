@@ -1,6 +1,7 @@
 """What calls to engines used and cost: entered, counted, reported, purged."""
 
 import logging
+import secrets
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -86,9 +87,11 @@ class UsageService:
         return self._now()
 
     def cost(self, engine: EngineName, model: str, when: datetime, usage: Usage) -> int | None:
-        """Picodollars of a call that ended at `when`; None where no price is known. Ollama costs nothing."""
+        """Picodollars of a call that ended at `when`; None where the price or the usage is unknown. Ollama is free."""
         if engine == "ollama" or (engine == "none" and not model):
             return 0
+        if usage.unknown:
+            return None
         return self._prices.cost(model, when, usage)
 
     def record(self, call: Call) -> None:
@@ -123,6 +126,27 @@ class UsageService:
         """Picodollars of all workspaces since midnight UTC, calls of unknown cost left out. May raise StoreError."""
         with self._ledger() as ledger:
             return ledger.today_cost(self._now())
+
+    def reserve(self, engine: EngineName, model: str, cost: int, limit: int) -> tuple[str, int | None]:
+        """A token for picodollars that are reserved until a usage with it is recorded, and None.
+
+        Where `limit` is reached today, nothing is reserved, and in place of None comes what is spent and reserved.
+        May raise StoreError.
+        """
+        held = secrets.token_hex(16)
+        with self._ledger() as ledger:
+            return held, ledger.reserve(held, self._now(), engine, model, cost=cost, limit=limit)
+
+    def release(self, held: str, estimate: int | None = None) -> None:
+        """Gives back what was reserved, or keeps an estimate of it for the day. Never raises: it expires by itself."""
+        try:
+            with self._ledger() as ledger:
+                if estimate is None:
+                    ledger.release(held)
+                else:
+                    ledger.settle(held, estimate)
+        except BraindexError as error:
+            LOG.warning("a reservation stays in the ledger until it expires: %s", error)
 
     def report(
         self,

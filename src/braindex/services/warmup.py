@@ -16,7 +16,7 @@ from braindex.services.usage import UsageService
 log = logging.getLogger(__name__)
 
 # Providers cache whole blocks of tokens (DeepSeek: 64), and count tokens otherwise than braindex does.
-SHORT: Final = 0.9
+SHORT_PERCENT: Final = 90  # in whole numbers, which do not overflow
 # A provider that reports no hits at all must not be sent one warm-up after each question.
 EVERY_SECONDS: Final = 600.0
 _CACHED: Final[frozenset[EngineName]] = frozenset({"deepseek-flash", "deepseek-pro"})
@@ -35,8 +35,10 @@ class WarmUps:
 
     def after_answer(self, workspace: Workspace, engine: Engine, prefix: Message, usage: Usage) -> None:
         """Warms the cache again where the answer's hits fell short of the prefix: it was forgotten, or never there."""
+        if usage.unknown:
+            return  # nothing is known of its hits either
         expected = self._tokens.get(_key(engine, prefix), count_tokens(prefix.content))
-        if usage.cache_hit_tokens < SHORT * expected:
+        if 100 * usage.cache_hit_tokens < SHORT_PERCENT * expected:
             self.start(workspace, [engine], prefix)
 
     def start(self, workspace: Workspace, engines: Iterable[Engine], prefix: Message) -> None:
@@ -53,8 +55,12 @@ class WarmUps:
                 thread = threading.Thread(
                     target=self._run, args=(workspace, engine, prefix), name="warm-up", daemon=True
                 )
+                try:
+                    thread.start()
+                except RuntimeError as error:  # no thread to be had: the answer that is waiting shall not be lost
+                    log.warning("no warm-up of %s: %s", engine.name, error)
+                    continue
                 self._threads = [one for one in self._threads if one.is_alive()] + [thread]
-                thread.start()
 
     def wait(self, timeout: float) -> None:
         """Waits for the requests under way: a command that ends at once would cut them off."""
@@ -66,7 +72,8 @@ class WarmUps:
         usage: Usage
         try:
             usage = engine.complete([prefix], max_tokens=1).usage
-            self._tokens[_key(engine, prefix)] = usage.tokens_in
+            if not usage.unknown:
+                self._tokens[_key(engine, prefix)] = usage.tokens_in
         except EngineFailed as failure:
             log.info("a warm-up of %s failed: %s", engine.name, type(failure).__name__)
             usage = failure.usage

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from braindex.domain.cited import check_citations
-from braindex.domain.engines import Completion, Engine, EngineFailed, Engines
+from braindex.domain.engines import Completion, Engine, EngineFailed, Engines, answer_seconds
 from braindex.domain.prompt import Quoted, system_message, user_message
 from braindex.domain.results import Source, Workspace
 from braindex.domain.routing import Route, RoutingRules, check_request, route
@@ -85,7 +85,9 @@ class Writer:
         prefix = system_message(self._briefs.text(asked.workspace))
         messages = [prefix, user_message(asked.text, asked.quote())]
         try:
-            completion = engine.complete(messages, max_tokens=ANSWER_TOKENS, cancelled=asked.cancelled)
+            completion = engine.complete(
+                messages, max_tokens=ANSWER_TOKENS, cancelled=asked.cancelled, seconds=answer_seconds(engine.name)
+            )
         except EngineFailed as failure:
             log.info("%s gave no answer: %s", engine.name, type(failure).__name__)
             reason = f"{engine.name} gave no answer: {failure}; sources only"

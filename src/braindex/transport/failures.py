@@ -124,6 +124,13 @@ class NonsenseAnswer(Failure):
         super().__init__(message, usage=usage)
 
 
+class CompressedAnswer(NonsenseAnswer):
+    """Its size has no bound before it is unfolded, and nobody asked for it."""
+
+    def __init__(self, provider: Provider) -> None:
+        super().__init__(provider, "a compressed body, which was not asked for,")
+
+
 class StaysLocal(Failure):
     def __init__(self, provider: Provider) -> None:
         super().__init__(

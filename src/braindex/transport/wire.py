@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from braindex.domain.engines import EngineFailed, Message
 from braindex.transport.failures import (
     LARGEST_ANSWER,
+    CompressedAnswer,
     ConnectionBroken,
     KeyRefused,
     NonsenseAnswer,
@@ -39,6 +40,8 @@ _SENT: Final = frozenset(
     {"accept", "authorization", "connection", "content-length", "content-type", "host", "user-agent"}
 )
 _LIBRARIES: Final = ("openai", "httpx", "httpx2", "httpcore", "httpcore2")
+MOST_TOKENS: Final = 100_000_000  # of one call: a hundred times the largest context there is
+_LONGEST_WAIT: Final = 86_400.0  # seconds of a Retry-After; what is longer means the same: not today
 CONNECT_SECONDS: Final = 10.0  # a host that does not even accept within this is down
 
 RequestHook = Callable[[Any], Awaitable[None]]
@@ -55,6 +58,10 @@ class Refused(Exception):
 
     def is_about(self, word: str) -> bool:
         return self.status in {400, 422} and word in self.body
+
+
+class Encoded(Exception):
+    """A response body that is compressed although no compression was offered."""
 
 
 class TooLarge(Exception):
@@ -92,10 +99,14 @@ def hooks(byte_stream: type[Any], key: str | None = None) -> dict[str, list[Requ
             request.headers["authorization"] = f"Bearer {key}"
 
     async def look(response: Any) -> None:
+        # Before a byte is read: a client unfolds a body before anyone can see how large it becomes.
+        plain = response.headers.get("content-encoding", "").strip().lower() in {"", "identity"}
         response.stream = bounded(response.stream)
         if response.status_code != 200:
-            body = (await response.aread()).decode("utf-8", "replace")
+            body = (await response.aread()).decode("utf-8", "replace") if plain else ""
             raise Refused(response.status_code, _seconds(response.headers.get("retry-after")), body)
+        if not plain:
+            raise Encoded
 
     return {"request": [reduce], "response": [look]}
 
@@ -117,16 +128,17 @@ class _Bounded:
 
 
 def _seconds(header: str | None) -> float | None:
-    """Retry-After in its two forms (RFC 9110, 10.2.3): seconds, or a date."""
+    """Retry-After in its two forms (RFC 9110, 10.2.3), seconds or a date, as at most _LONGEST_WAIT."""
     if header is None:
         return None
     if header.strip().isdecimal():
-        return float(header)
+        return min(float(header), _LONGEST_WAIT)  # of hundreds of digits it is infinite, and no integer
     try:
         until = email.utils.parsedate_to_datetime(header)
-    except ValueError:
+        left = until.replace(tzinfo=until.tzinfo or UTC).timestamp() - datetime.now(UTC).timestamp()
+    except (ValueError, OverflowError, TypeError, IndexError):  # a date that is none, or outside the calendar
         return None
-    return max(0.0, until.replace(tzinfo=until.tzinfo or UTC).timestamp() - datetime.now(UTC).timestamp())
+    return min(max(0.0, left), _LONGEST_WAIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +156,8 @@ def named_failures(provider: Provider, model: str, transport: Transport) -> Iter
         yield
     except Refused as refused:
         raise _of_status(provider, model, refused) from None
+    except Encoded:
+        raise CompressedAnswer(provider) from None
     except TooLarge:
         raise NonsenseAnswer(provider, f"more than {LARGEST_ANSWER // 1_000_000} MB") from None
     except LocalModeOnly:
@@ -206,6 +220,8 @@ def parsed(provider: Provider, body: bytes) -> dict[str, Any]:
     return found
 
 
-def count(value: object) -> int:
-    """A token count as reported; 0 for what is none."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+def count(value: object) -> int | None:
+    """A token count as reported, 0 to MOST_TOKENS; None for what is none, which is not the same as no tokens."""
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS:
+        return value
+    return None

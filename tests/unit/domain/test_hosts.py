@@ -2,7 +2,7 @@
 
 import pytest
 
-from braindex.domain.hosts import corrected_host, is_loopback, is_loopback_host
+from braindex.domain.hosts import corrected_host, is_loopback, is_loopback_host, shown_host
 
 
 @pytest.mark.parametrize(
@@ -70,3 +70,16 @@ def test_what_is_not_certainly_loopback_is_not(url: str) -> None:
 def test_a_host_alone_is_judged_the_same() -> None:
     assert [is_loopback_host(one) for one in ("localhost", "127.9.9.9", "::1", "::ffff:127.0.0.1")] == [True] * 4
     assert not any(is_loopback_host(one) for one in ("", "0.0.0.0", "::", "::ffff:8.8.8.8", "localhost.", "fe80::1"))
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://user:secret@example.com:80/path?key", "http://example.com:80"),
+        ("https://example.com#secret", "https://example.com"),
+        ("http://example.com\\secret", "http://example.com"),
+        ("http://sec ret", "an address"),
+    ],
+)
+def test_of_an_address_only_scheme_host_and_port_are_shown(url: str, shown: str) -> None:
+    assert shown_host(url) == shown

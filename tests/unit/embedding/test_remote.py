@@ -6,7 +6,7 @@ import os
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -53,12 +53,15 @@ class Metered:
     entered: list[tuple[EngineName, str, Usage]] = field(default_factory=list)
     refusal: EngineFailed | None = None
 
-    def check(self, engine: EngineName, model: str) -> None:  # noqa: ARG002 - the port's
+    def begin(self, engine: EngineName, model: str, texts: Sequence[str]) -> str:
         if self.refusal is not None:
             raise self.refusal
+        return f"{engine}/{model}/{len(texts)}"
 
-    def enter(self, engine: EngineName, model: str, usage: Usage) -> None:
-        self.entered.append((engine, model, usage))
+    def enter(self, engine: EngineName, model: str, usage: Usage | None, held: str, texts: Sequence[str]) -> None:
+        assert held == f"{engine}/{model}/{len(texts)}"
+        if usage is not None:
+            self.entered.append((engine, model, usage))
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from tests.fakes.deepseek import KEY, FakeDeepSeek
 
 from braindex.domain.engines import Completion, Message
 from braindex.domain.usage import Usage
-from braindex.llm.deepseek import DeepSeek
+from braindex.llm.deepseek import DeepSeek, _usage
 from braindex.transport.failures import (
     Failure,
     KeyRefused,
@@ -84,7 +84,7 @@ def test_a_warm_up_ends_at_the_brief_and_may_answer_nothing(fake_deepseek: FakeD
         ("deepseek", lambda told: told),
         ("openai", lambda told: told),
         ("plain", lambda told: replace(told, cache_hit_tokens=0, cache_miss_tokens=told.tokens_in)),
-        ("none", lambda _: Usage()),
+        ("none", lambda _: Usage(unknown=True)),
     ],
 )
 def test_cache_hits_are_read_in_each_form_that_providers_report_them(form, second, retry: RetryRule) -> None:
@@ -263,3 +263,32 @@ def test_nothing_heavy_is_imported_before_the_first_call() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "reported",
+    [
+        None,
+        {},
+        [1, 2],
+        "many",
+        {"prompt_tokens": "10", "completion_tokens": 2},
+        {"prompt_tokens": -10, "completion_tokens": 2},
+        {"prompt_tokens": 10.5, "completion_tokens": 2},
+        {"prompt_tokens": True, "completion_tokens": 2},
+        {"prompt_tokens": 10**15, "completion_tokens": 2},
+        {"prompt_tokens": 10**400, "completion_tokens": 2},
+        {"prompt_tokens": 0, "completion_tokens": 0},
+        {"prompt_tokens": 10},
+        {"prompt_tokens": 10, "completion_tokens": 2, "prompt_cache_hit_tokens": "all"},
+        {"prompt_tokens": 10, "completion_tokens": 2, "prompt_cache_miss_tokens": -1},
+    ],
+)
+def test_a_usage_that_cannot_be_believed_is_unknown_and_not_nothing(reported: object) -> None:
+    found = _usage(reported)
+    assert found.unknown
+    assert max(found.tokens_in, found.tokens_out, found.cache_hit_tokens, found.cache_miss_tokens) <= 10
+
+
+def test_a_usage_without_cache_fields_is_known() -> None:
+    assert _usage({"prompt_tokens": 10, "completion_tokens": 2}) == Usage(10, 2, 0, 10)

@@ -12,6 +12,7 @@ from braindex.domain.engines import Engine, EngineFailed
 from braindex.llm.deepseek import DeepSeek
 from braindex.llm.ollama import Ollama
 from braindex.transport.failures import (
+    CompressedAnswer,
     ConnectionBroken,
     Failure,
     KeyRefused,
@@ -47,6 +48,7 @@ EXPECTED: dict[str, tuple[type[Failure], int]] = {
     "empty text": (NonsenseAnswer, 1),
     "wrong content type": (NonsenseAnswer, 1),
     "huge body": (NonsenseAnswer, 1),
+    "compressed": (CompressedAnswer, 1),
     "deep body": (NonsenseAnswer, 1),
     "redirect": (NonsenseAnswer, 1),
 }
@@ -85,7 +87,7 @@ def test_each_failure_has_its_name_and_only_some_are_tried_again(name: str, make
 
 
 def test_every_failure_of_the_stand_ins_is_expected_somewhere() -> None:
-    elsewhere = {"slow", "answer", "422", "no choices", "out of resources", "blank lines"}
+    elsewhere = {"slow", "answer", "422", "no choices", "out of resources", "blank lines", "another usage"}
     with FakeDeepSeek() as deepseek, FakeOllama() as ollama:
         assert {*deepseek.failures(), *ollama.failures()} == EXPECTED.keys() | elsewhere
 
@@ -113,6 +115,34 @@ def test_a_provider_that_wants_to_be_left_alone_for_long_is_not_waited_for(
     stand_in.fail("429", retry_after=retry_after)
     assert isinstance(fails(asked), RateLimited)
     assert waits.seconds == []
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_compressed_body_is_refused_however_often_it_is_folded(times: int, make: Make) -> None:
+    stand_in, asked = make(20.0)
+    stand_in.fail_always("compressed", times=times)
+    assert isinstance(fails(asked), CompressedAnswer)
+    assert stand_in.requests[0].headers["accept-encoding"] == "identity"
+
+
+def test_a_compressed_refusal_is_told_by_its_status_alone(make: Make) -> None:
+    stand_in, asked = make(20.0)
+    stand_in.fail_always("compressed", status=402)
+    assert isinstance(fails(asked), OutOfCredit)
+
+
+@pytest.mark.parametrize("retry_after", ["9" * 400, "Fri, 31 Dec 9999 23:59:59 -2359", "Mon, 99 Foo 0000 00:00:00 GMT"])
+def test_a_wait_without_bounds_is_still_a_provider_that_is_busy(retry_after: str, make: Make) -> None:
+    stand_in, asked = make(20.0)
+    stand_in.fail_always("429", retry_after=retry_after)
+    assert isinstance(fails(asked), RateLimited)
+
+
+def test_one_call_may_have_less_time_than_the_engine(make: Make) -> None:
+    stand_in, asked = make(20.0)
+    stand_in.fail_always("slow")
+    with pytest.raises(TimedOut, match=r"0\.3 s"):
+        asked.complete(MESSAGES, max_tokens=99, seconds=0.3)
 
 
 def test_a_wait_that_would_pass_the_time_limit_is_not_begun(make: Make, waits: Waits) -> None:

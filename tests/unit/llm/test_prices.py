@@ -132,3 +132,20 @@ def test_a_pipe_does_not_hold_up_the_start(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(PricesUnreadable, match="is not a regular file"):
         load_prices(tmp_path / "pipe")
+
+
+@pytest.mark.parametrize(
+    "number", ["9" * 900_000, "0." + "1" * 900_000, "1E+99999999999999999999", "1E-99999999999999999999"]
+)
+def test_a_number_of_any_length_or_exponent_is_refused_at_once_and_by_the_files_name(
+    tmp_path: Path, number: str
+) -> None:
+    file = tmp_path / "prices.json"
+    file.write_text(f'{{"prices": [{{"models": ["m"], "cache_hit": {number}}}]}}')
+    with pytest.raises(PricesUnreadable, match=r"prices\.json"):
+        load_prices(file)
+
+
+def test_a_name_with_a_nul_character_is_no_path() -> None:
+    with pytest.raises(PricesUnreadable, match="is no path"):
+        load_prices(Path("prices\0.json"))

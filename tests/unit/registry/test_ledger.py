@@ -11,7 +11,7 @@ from braindex.domain.results import Workspace
 from braindex.domain.spending import Sums, UsageRow, total
 from braindex.domain.usage import Call, Usage
 from braindex.registry.failures import StoreTooNew
-from braindex.registry.ledger import MOST_TOKENS, ImpossibleCall, Ledger
+from braindex.registry.ledger import MOST_TOKENS, RESERVED_SECONDS, ImpossibleCall, Ledger
 from braindex.registry.migrations import open_store
 from braindex.registry.workspaces import MIGRATIONS, REGISTRY_FILE, Workspaces
 
@@ -108,7 +108,7 @@ def test_the_day_is_that_of_utc(tmp_path):
 def test_the_cost_of_today_begins_at_midnight_utc_and_leaves_out_the_unknown(tmp_path):
     with Ledger.open(filled(tmp_path, *MIXED)) as ledger:
         assert ledger.today_cost(datetime(2026, 11, 30, 0, 0, 1, tzinfo=UTC)) == 3_000
-        assert ledger.today_cost(datetime(2026, 11, 29, tzinfo=UTC)) == 3_007
+        assert ledger.today_cost(datetime(2026, 11, 29, tzinfo=UTC)) == 7  # and ends at the next one
         assert ledger.today_cost(datetime(2026, 12, 1, tzinfo=UTC)) == 0
 
 
@@ -263,3 +263,81 @@ def test_two_processes_that_write_at_once_lose_and_double_nothing(tmp_path):
         assert [(row.workspace_id, row.sums) for row in ledger.rows()] == [
             (name, Sums(40, 120, 80, 40, 80, 160, 0, 200)) for name in ("left", "right")
         ]
+
+
+NOON = datetime(2026, 11, 30, 12, tzinfo=UTC)
+
+
+def reserve(ledger: Ledger, held: str, cost: int = 600, limit: int = 1_000, when: datetime = NOON) -> int | None:
+    return ledger.reserve(held, when, "deepseek-flash", "deepseek-flash", cost=cost, limit=limit)
+
+
+def test_what_is_reserved_counts_as_spent_and_is_in_no_report(tmp_path):
+    with Ledger.open(tmp_path) as ledger:
+        assert [reserve(ledger, one) for one in "abc"] == [None, None, 1_200]
+        assert ledger.today_cost(NOON) == 1_200
+        assert (ledger.rows(), ledger.count(date(2026, 12, 1))) == ([], 0)
+
+
+def test_a_call_takes_the_place_of_what_was_reserved_for_it(tmp_path):
+    with Ledger.open(tmp_path) as ledger:
+        reserve(ledger, "a")
+        ledger.add(call(usage=Usage(100, 20, 70, 30, held="a"), cost=7))
+        assert ledger.today_cost(NOON) == 7
+
+
+def test_what_is_released_is_free_again_and_what_is_settled_counts_for_its_day(tmp_path):
+    with Ledger.open(tmp_path) as ledger:
+        reserve(ledger, "a")
+        ledger.release("a")
+        reserve(ledger, "b")
+        ledger.settle("b", 450)
+        ledger.release("b")
+        assert ledger.today_cost(NOON + timedelta(hours=11)) == 450
+        assert ledger.today_cost(NOON + timedelta(hours=13)) == 0
+        assert ledger.rows() == []
+        assert ledger.purge(date(2026, 12, 1)) == 0
+        assert ledger.today_cost(NOON) == 0
+
+
+@pytest.mark.parametrize("seconds", [-RESERVED_SECONDS - 1, RESERVED_SECONDS + 1])
+def test_what_a_crash_or_a_wrong_clock_left_reserved_expires(tmp_path, seconds):
+    with Ledger.open(tmp_path) as ledger:
+        reserve(ledger, "a", 5_000, when=NOON + timedelta(seconds=seconds))
+        assert reserve(ledger, "b") is None
+        assert ledger.today_cost(NOON) == 600
+
+
+def test_calls_from_the_future_do_not_close_today(tmp_path):
+    with Ledger.open(filled(tmp_path, call("2031-01-01T00:00:00", cost=10**15))) as ledger:
+        assert ledger.today_cost(NOON) == 0
+        assert ledger.today_cost(datetime(9999, 12, 31, tzinfo=UTC)) == 0
+
+
+def test_rows_that_something_else_wrote_with_impossible_numbers_can_still_be_summed(tmp_path):
+    with Ledger.open(filled(tmp_path, call(), call(), call())) as ledger:
+        most = 2**63 - 1
+        ledger._database.run("UPDATE ledger SET tokens_in = ?, cost = ?, tokens_saved = 9e999", (most, most))
+        ledger._database.run("UPDATE ledger SET tokens_out = 'many'")
+        (row,) = ledger.rows(by=())
+        assert (row.sums.tokens_in, row.sums.cost, row.sums.tokens_out) == (3 * (2**63 - 1), 3 * (2**63 - 1), 0)
+        assert ledger.today_cost(NOON) == 3 * (2**63 - 1)
+
+
+def test_processes_that_reserve_at_once_do_not_exceed_the_limit_together(tmp_path):
+    Ledger.open(tmp_path).close()
+    program = (
+        "import sys; from datetime import datetime, UTC; from pathlib import Path\n"
+        "from braindex.registry.ledger import Ledger\n"
+        "with Ledger.open(Path(sys.argv[1])) as ledger:\n"
+        "    for one in range(10):\n"
+        "        found = ledger.reserve(sys.argv[2] + str(one), datetime.now(UTC), 'deepseek-flash', 'm', cost=100, limit=1_000)\n"
+        "        print(found is None)"
+    )
+    environ = {**os.environ, "PYTHONPATH": SOURCE}
+    running = [
+        subprocess.Popen([sys.executable, "-c", program, str(tmp_path), name], stdout=subprocess.PIPE, env=environ)
+        for name in "abc"
+    ]
+    said = b"".join(one.communicate()[0] for one in running).split()
+    assert (len(said), said.count(b"True")) == (30, 10)

@@ -150,6 +150,18 @@ async def test_a_cancelled_question_cancels_the_call_to_its_engine(deepseek_app,
         assert structure_of(await client.call_tool("query_memory", {"query": "sell apples"}))["answer"]
 
 
+async def test_a_cancelled_update_hangs_up_and_leaves_the_old_brief(deepseek_app, connect, shop, fake_deepseek):
+    old = deepseek_app.briefs.text(shop)
+    fake_deepseek.fail_always("slow", seconds=PATIENCE)
+    async with connect(deepseek_app) as client:
+        async with anyio.create_task_group() as group:
+            group.start_soon(client.call_tool, "update_brief", {})
+            assert await anyio.to_thread.run_sync(fake_deepseek.waiting.wait, PATIENCE)
+            group.cancel_scope.cancel()
+        assert await anyio.to_thread.run_sync(fake_deepseek.hung_up.wait, PATIENCE)
+    assert deepseek_app.briefs.text(shop) == old
+
+
 async def test_a_brief_made_from_the_index_is_replaced_by_the_engine_after_an_answer(deepseek_app, connect, shop):
     async with connect(deepseek_app) as client:
         before = structure_of(await client.call_tool("get_brief", {}))

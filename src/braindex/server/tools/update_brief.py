@@ -1,6 +1,7 @@
 """`update_brief`: make the brief anew, or put a given text in its place."""
 
 import math
+import threading
 import time
 from typing import Annotated, Any, Final
 
@@ -40,9 +41,11 @@ def build(context: ToolContext, log_path: str) -> GuardedTool:
         ] = None,
         roots: Annotated[ListRootsResult | None, Resolve(context.client_roots)],
     ) -> CallToolResult:
+        left = threading.Event()
+
         def update() -> tuple[Workspace, BriefView]:
             meant = context.workspace(workspace, roots)
-            return meant, context.app.briefs.update(meant, content)
+            return meant, context.app.briefs.update(meant, content, cancelled=left.is_set)
 
         started = time.monotonic()
 
@@ -51,7 +54,10 @@ def build(context: ToolContext, log_path: str) -> GuardedTool:
             await ctx.report_progress(seconds, None, f"writing the brief, {seconds:.0f} s")
 
         future = begun(update)
-        await ends_within(future, math.inf, tell)
+        try:
+            await ends_within(future, math.inf, tell)
+        finally:
+            left.set()  # a call that is no longer waited for pays for no more sections, and replaces nothing
         meant, view = future.result()
         return result(updated_text(meant, view), structured(meant, view))
 
