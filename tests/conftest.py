@@ -22,6 +22,7 @@ def pytest_configure() -> None:
 
 
 MakeProject = Callable[..., Path]
+MakeApp = Callable[..., App]
 
 
 @pytest.fixture(autouse=True)
@@ -67,6 +68,21 @@ def app(brain: Path, tmp_path: Path) -> Iterator[App]:
     made = build_app(load_settings({"BRAIN_DIR": str(brain)}, tmp_path))
     yield made
     made.close()
+
+
+@pytest.fixture
+def make_app(brain: Path, tmp_path: Path) -> Iterator[MakeApp]:
+    """Makes applications over the same data folder: `make_app(DEEPSEEK_API_KEY="…")`."""
+    made: list[App] = []
+
+    def make(**settings: str) -> App:
+        made.append(build_app(load_settings({"BRAIN_DIR": str(brain), **settings}, tmp_path)))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.finish(30)
+        one.close()
 
 
 @pytest.fixture

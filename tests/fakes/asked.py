@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.fakes.deepseek import KEY, FakeDeepSeek
+
 from braindex.domain.engines import Message
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,3 +20,8 @@ class Waits:
 
     async def __call__(self, seconds: float) -> None:
         self.seconds.append(seconds)
+
+
+def cloud(deepseek: FakeDeepSeek, **more: str) -> dict[str, str]:
+    """The settings that make a stand-in the configured DeepSeek."""
+    return {"DEEPSEEK_API_KEY": KEY, "DEEPSEEK_BASE_URL": deepseek.url, **more}

@@ -5,16 +5,15 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
-from tests.fakes.asked import ROOT
+from tests.conftest import scanned
+from tests.fakes.asked import ROOT, cloud
 from tests.fakes.deepseek import KEY, FakeDeepSeek
 from tests.fakes.ollama import FakeOllama
 
-from braindex.bootstrap import App, build_app
-from braindex.config import load_settings
+from braindex.bootstrap import App
 from braindex.domain.engines import EngineFailed
 from braindex.domain.results import Answer, Question, Workspace
 from braindex.domain.routing import CloudRefused
@@ -29,7 +28,6 @@ PROJECT = {
     "src/mail.py": '"""Mail."""\n\n\ndef send_receipt(buyer):\n    """Mail the buyer a receipt of the order."""\n    return buyer\n',
     "README.md": "# Shop\n\nA small shop that sells things.\n\n## Refunds\n\nHow money goes back to a buyer.\n",
 }
-MakeApp = Callable[..., App]
 
 
 @pytest.fixture
@@ -44,30 +42,6 @@ def ollama() -> Iterator[FakeOllama]:
     with FakeOllama() as stand_in:
         yield stand_in
         assert stand_in.violations == []
-
-
-@pytest.fixture
-def make_app(brain: Path, tmp_path: Path) -> Iterator[MakeApp]:
-    made: list[App] = []
-
-    def make(**settings: str) -> App:
-        made.append(build_app(load_settings({"BRAIN_DIR": str(brain), **settings}, tmp_path)))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.finish(30)
-        one.close()
-
-
-def cloud(deepseek: FakeDeepSeek, **more: str) -> dict[str, str]:
-    return {"DEEPSEEK_API_KEY": KEY, "DEEPSEEK_BASE_URL": deepseek.url, **more}
-
-
-def scanned(app: App, root: Path) -> Workspace:
-    workspace = app.workspaces.open(root)
-    app.scans.run(workspace)
-    return workspace
 
 
 def ask(app: App, workspace: Workspace, text: str = "how is a card charged", **more) -> Answer:

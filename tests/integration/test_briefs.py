@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.fakes.deepseek import KEY, FakeDeepSeek
+from tests.conftest import scanned
+from tests.fakes.asked import cloud
+from tests.fakes.deepseek import FakeDeepSeek
 from tests.fakes.ollama import FakeOllama
 
-from braindex.bootstrap import App, build_app
-from braindex.config import load_settings
 from braindex.domain.brief import MAX_TOKENS, SECTIONS, check, parse
 from braindex.domain.engines import EngineCancelled, EngineFailed
-from braindex.domain.results import Question, Workspace
+from braindex.domain.results import Question
 from braindex.domain.tokens import count_tokens
 from braindex.llm.prices import load_prices
 from braindex.registry.briefs import BRIEF_FILE, MOST_RECORD_BYTES, RECORD_FILE, read_brief
@@ -60,7 +60,6 @@ HOSTILE_RECORDS = [
     *(json.dumps({**SOUND, **wrong}) for wrong in WRONG),
     json.dumps(SOUND | {"why": "x" * MOST_RECORD_BYTES}),
 ]
-MakeApp = Callable[..., App]
 
 
 @pytest.fixture
@@ -72,30 +71,6 @@ def deepseek() -> Iterator[FakeDeepSeek]:
     with FakeDeepSeek(models=("deepseek-flash",), cost=load_prices().cost, answer_text=written) as stand_in:
         yield stand_in
         assert stand_in.violations == []
-
-
-@pytest.fixture
-def make_app(brain: Path, tmp_path: Path) -> Iterator[MakeApp]:
-    made: list[App] = []
-
-    def make(**settings: str) -> App:
-        made.append(build_app(load_settings({"BRAIN_DIR": str(brain), **settings}, tmp_path)))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.finish(30)
-        one.close()
-
-
-def cloud(deepseek: FakeDeepSeek, **more: str) -> dict[str, str]:
-    return {"DEEPSEEK_API_KEY": KEY, "DEEPSEEK_BASE_URL": deepseek.url, **more}
-
-
-def scanned(app: App, root: Path) -> Workspace:
-    workspace = app.workspaces.open(root)
-    app.scans.run(workspace)
-    return workspace
 
 
 def sections_asked(deepseek: FakeDeepSeek) -> int:

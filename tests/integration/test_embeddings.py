@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from tests.fakes.ollama import FakeOllama
 from tests.fakes.openai import KEY, FakeOpenAI
 from tests.fakes.server import Received, Reply
 
-from braindex.bootstrap import App, build_app
+from braindex.bootstrap import App
 from braindex.config import InvalidSettings, load_settings
 from braindex.domain.engines import EngineFailed
 from braindex.domain.results import Answer, Question, ScanProgress, Workspace
@@ -30,7 +30,6 @@ SHOP = {
     "src/ship.py": 'def ship_order(order):\n    """Send an order to its buyer."""\n    return order\n',
 }
 ASKED = "charge a card an amount"
-MakeApp = Callable[..., App]
 
 
 class Gated(FakeOpenAI):
@@ -58,19 +57,6 @@ def openai() -> Iterator[FakeOpenAI]:
     with FakeOpenAI() as stand_in:
         yield stand_in
         assert stand_in.violations == []
-
-
-@pytest.fixture
-def make_app(brain: Path, tmp_path: Path) -> Iterator[MakeApp]:
-    made: list[App] = []
-
-    def make(**settings: str) -> App:
-        made.append(build_app(load_settings({"BRAIN_DIR": str(brain), **settings}, tmp_path)))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.close()
 
 
 def by_openai(stand_in: FakeOpenAI, **more: str) -> dict[str, str]:
