@@ -165,7 +165,9 @@ class HeldBriefs:
             raise NoBrief(workspace.name)
         return BriefView(self.brief, self.state)
 
-    def update(self, workspace: Workspace, content: str | None = None) -> BriefView:
+    def update(
+        self, workspace: Workspace, content: str | None = None, *, cancelled: Callable[[], bool] = lambda: False
+    ) -> BriefView:
         self.updates.append(content)
         self.go.wait()
         if self.error is not None:
