@@ -166,7 +166,11 @@ class HeldBriefs:
         return BriefView(self.brief, self.state)
 
     def update(
-        self, workspace: Workspace, content: str | None = None, *, cancelled: Callable[[], bool] = lambda: False  # noqa: ARG002 - the shape of the real one
+        self,
+        workspace: Workspace,
+        content: str | None = None,
+        *,
+        cancelled: Callable[[], bool] = lambda: False,  # noqa: ARG002 - the shape of the real one
     ) -> BriefView:
         self.updates.append(content)
         self.go.wait()
