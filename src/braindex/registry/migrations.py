@@ -55,8 +55,9 @@ def open_store(
     """
     database = Database.open(path, remedy=remedy, busy_seconds=busy_seconds)
     try:
-        if _pending(database, migrations):
-            _migrate(database, migrations, keep_copy=keep_copy)
+        pending = _pending(database, migrations)
+        if pending:  # of a new file, which waits for all of them, there is nothing to keep
+            _migrate(database, migrations, keep_copy=keep_copy and len(pending) < len(migrations))
         _check_schema(database, tuple(migrations))
     except BaseException:
         database.close()
@@ -66,7 +67,6 @@ def open_store(
 
 def _migrate(database: Database, migrations: Sequence[Migration], *, keep_copy: bool) -> None:
     """Each step in a transaction of its own; what another process applied meanwhile is left out."""
-    keep_copy = keep_copy and bool(applied(database))  # of a new file there is nothing to keep
     for migration in migrations:
         with database.transaction():
             if migration not in _pending(database, migrations):
@@ -101,9 +101,10 @@ def _objects(database: Database) -> frozenset[tuple[str, str]]:
 
 
 def _pending(database: Database, migrations: Sequence[Migration]) -> list[Migration]:
-    done = applied(database)
-    if not done:
-        _refuse_foreign(database)
+    with database.snapshot():  # else a file that another opener migrates meanwhile would look like a foreign one
+        done = applied(database)
+        if not done:
+            _refuse_foreign(database)
     unknown = [version for name, version in done.items() if name not in {one.name for one in migrations}]
     pending = [one for one in migrations if one.name not in done]
     if unknown and pending:  # a newer version applies ours first

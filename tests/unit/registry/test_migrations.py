@@ -1,9 +1,12 @@
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from braindex.registry import index, workspaces
+from braindex.registry.database import Database
 from braindex.registry.failures import StoreError, StoreTooNew
 from braindex.registry.migrations import Migration, applied, open_store, running_version
 
@@ -66,3 +69,22 @@ def test_every_released_schema_leads_to_the_newest(path: Path, migrations: tuple
         with open_store(old, migrations) as database:
             assert database.rows("SELECT name, sql FROM sqlite_master ORDER BY name") == newest
             assert database.problems() == []
+
+
+def test_a_new_file_that_another_opener_migrates_meanwhile_is_not_taken_for_a_foreign_one(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = Database.value
+    others: list[Path] = []
+
+    def look_and_be_overtaken(database: Database, sql: str, parameters: Sequence[Any] = ()) -> Any:
+        found = look(database, sql, parameters)
+        if not others and "sqlite_master" in sql:
+            others.append(path)
+            open_store(path, index.MIGRATIONS).close()
+        return found
+
+    monkeypatch.setattr(Database, "value", look_and_be_overtaken)
+    with open_store(path, index.MIGRATIONS) as store:
+        assert list(applied(store)) == [one.name for one in index.MIGRATIONS]
+    assert others == [path]
