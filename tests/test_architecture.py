@@ -20,8 +20,8 @@ HOMES = {
     "chromadb": {"vectors"},
     "tree_sitter": {"indexing"},
     "mcp": {"server"},
-    "openai": {"llm", "embedding"},
-    "ollama": {"llm", "embedding"},
+    "openai": {"transport"},
+    "ollama": {"transport"},
     "numpy": {"embedding", "vectors"},
 }
 MEDIAN_FUNCTION, P95_FUNCTION, LONGEST_FUNCTION = 10, 45, 60

@@ -10,7 +10,7 @@ from braindex.config.data_folder import DEFAULT_FOLDER, DataFolder, data_folder
 from braindex.config.env_files import ENV_FILE, LARGEST_ENV, quoted, read_strangers_env, read_users_env
 from braindex.config.table import SETTINGS, Setting
 from braindex.domain.errors import UsageError
-from braindex.domain.hosts import is_loopback, runs_in_cloud
+from braindex.domain.hosts import stays_here
 from braindex.domain.options import WorkspaceOptions
 from braindex.domain.routing import Mode, RoutingRules
 
@@ -113,14 +113,14 @@ class Settings:
         OpenAI's protocol counts as leaving wherever its address leads, as MEMORY_MODE=local refuses it at start.
         """
         stays = self.embedding == "bundled" or (
-            self.embedding == "ollama" and is_loopback(self.ollama_host) and not runs_in_cloud(self.ollama_embed_model)
+            self.embedding == "ollama" and stays_here(self.ollama_host, self.ollama_embed_model)
         )
         return self.embedding if stays or self.for_workspace(root).memory_mode != "local" else "bundled"
 
     @property
     def ollama_stays_here(self) -> bool:
         """Whether what is sent to Ollama stays on this machine: by its host, and by its model."""
-        return is_loopback(self.ollama_host) and not runs_in_cloud(self.ollama_model)
+        return stays_here(self.ollama_host, self.ollama_model)
 
 
 def load_settings(environ: Mapping[str, str], cwd: Path, flags: Mapping[str, str] | None = None) -> Settings:

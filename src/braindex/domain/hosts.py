@@ -68,6 +68,11 @@ def runs_in_cloud(model: str) -> bool:
     return tag == "cloud" or tag.endswith("-cloud")
 
 
+def stays_here(host: str, model: str) -> bool:
+    """Whether what is sent to an Ollama at this host, for this model, stays on this machine."""
+    return is_loopback(host) and not runs_in_cloud(model)
+
+
 def _split(text: str) -> tuple[str, str]:
     scheme, mark, rest = text.partition("://")
     return (scheme.lower(), rest) if mark else ("", text)

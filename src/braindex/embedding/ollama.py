@@ -1,19 +1,17 @@
 """Embedding models of an Ollama server."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from braindex.domain.hosts import corrected_host, is_loopback, runs_in_cloud, shown_host
+from braindex.domain.hosts import corrected_host, stays_here
 from braindex.domain.usage import EngineName, Usage
-from braindex.embedding.remote import Embedded
-from braindex.transport.failures import NonsenseAnswer, Provider, ProxyUnusable, RetryRule, StaysLocal
-from braindex.transport.wire import CONNECT_SECONDS, Transport, count, hooks, named_failures, quiet_libraries, trust
+from braindex.embedding.remote import Embedded, Patience
+from braindex.transport.failures import NonsenseAnswer, RetryRule, StaysLocal
+from braindex.transport.ollama_api import KEEP_ALIVE, load, ollama_api, ollama_provider
+from braindex.transport.wire import count
 
 if TYPE_CHECKING:
-    import ollama
-
-_KEEP_ALIVE: Final = "15m"  # as for answers: loading takes longer than embedding
-QUESTION_SECONDS: Final = 8.0  # clients give up after ten
+    from braindex.transport.ollama_api import AsyncClient
 
 
 class OllamaEmbeddings:
@@ -43,19 +41,10 @@ class OllamaEmbeddings:
         """
         # The name without a tag and the tag it means are one model.
         self.model = model if ":" in model.rpartition("/")[2] else f"{model}:latest"
-        self.seconds = seconds
         self._host = corrected_host(host)
-        self._stays_local = local_only and (runs_in_cloud(model) or not is_loopback(self._host))
-        self._retry = retry or RetryRule()
-        self._question_retry = question_retry or RetryRule(attempts=2)
-        self.provider = Provider(
-            name="Ollama",
-            on_refused_key="sign in with `ollama signin` for a cloud model, or check OLLAMA_HOST",
-            on_no_credit="choose a model that runs on this machine as OLLAMA_EMBED_MODEL",
-            on_unknown_model=f"run `ollama pull {model}`, or name another with OLLAMA_EMBED_MODEL",
-            on_unreachable=f"start it with `ollama serve` or its app; OLLAMA_HOST means {shown_host(self._host)}",
-            local=is_loopback(self._host),
-        )
+        self._stays_local = local_only and not stays_here(self._host, model)
+        self._patience = Patience(seconds, retry or RetryRule(), question_retry)
+        self.provider = ollama_provider(self._host, model, "OLLAMA_EMBED_MODEL")
 
     def check(self) -> None:
         if self._stays_local:
@@ -63,46 +52,18 @@ class OllamaEmbeddings:
 
     def embed(self, texts: Sequence[str], *, question: bool, cancelled: Callable[[], bool]) -> Embedded:
         """As the protocol says. Ollama itself cuts what is still longer than the model's input."""
-        import ollama  # noqa: F401, PLC0415 - half a second of CPU, outside the time limit of the request
-
+        load()
         from braindex.transport.calling import call  # noqa: PLC0415 - asyncio is loaded with the first call
 
-        quiet_libraries()
-        seconds = min(QUESTION_SECONDS, self.seconds) if question else self.seconds
-        retry = self._question_retry if question else self._retry
-        return call(lambda: self._ask(texts), self.provider, seconds, retry, cancelled)
+        return call(lambda: self._ask(texts), self.provider, *self._patience.of(question=question), cancelled)
 
     async def _ask(self, texts: Sequence[str]) -> Embedded:
-        import httpx  # noqa: PLC0415 - comes with ollama
+        async with ollama_api(self.provider, self.model, self._host) as client:
+            return self._read(await self._send(client, texts))
 
-        transport = Transport(
-            # The library turns a failed connection into Python's own ConnectionError.
-            unreachable=(ConnectionError, httpx.ConnectError, httpx.ConnectTimeout, httpx.InvalidURL),
-            broken=(ConnectionError, httpx.RequestError, httpx.InvalidURL),
-        )
-        with named_failures(self.provider, self.model, transport):
-            async with self._client() as client:
-                return self._read(await self._send(client, texts))
-
-    def _client(self) -> "ollama.AsyncClient":
-        import httpx  # noqa: PLC0415 - comes with ollama
-        import ollama  # noqa: PLC0415 - see embed
-
+    async def _send(self, client: "AsyncClient", texts: Sequence[str]) -> Any:
         try:
-            return ollama.AsyncClient(
-                host=self._host,
-                trust_env=not is_loopback(self._host),
-                verify=trust(self._host),
-                timeout=httpx.Timeout(None, connect=CONNECT_SECONDS),  # the request as a whole has its own limit
-                follow_redirects=False,  # the code goes where the settings say, and nowhere else
-                event_hooks=hooks(httpx.AsyncByteStream),
-            )
-        except (ImportError, ValueError):  # SOCKS without its package, or an address that is none
-            raise ProxyUnusable(self.provider) from None
-
-    async def _send(self, client: "ollama.AsyncClient", texts: Sequence[str]) -> Any:
-        try:
-            return await client.embed(model=self.model, input=list(texts), truncate=True, keep_alive=_KEEP_ALIVE)
+            return await client.embed(model=self.model, input=list(texts), truncate=True, keep_alive=KEEP_ALIVE)
         # What the library's reading of a body that is no answer raises: no JSON, JSON of another kind, fields of one.
         except (ValueError, TypeError, RecursionError):
             raise NonsenseAnswer(self.provider, "something that is no list of vectors") from None

@@ -2,39 +2,16 @@
 
 import base64
 import binascii
-import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from braindex.domain.hosts import is_loopback
 from braindex.domain.usage import EngineName, Usage
-from braindex.embedding.remote import Embedded
-from braindex.transport.failures import (
-    Failure,
-    KeyUnusable,
-    NonsenseAnswer,
-    Provider,
-    ProxyUnusable,
-    RetryRule,
-    StaysLocal,
-)
-from braindex.transport.wire import (
-    CONNECT_SECONDS,
-    Refused,
-    Transport,
-    count,
-    hooks,
-    named_failures,
-    parsed,
-    quiet_libraries,
-    trust,
-)
+from braindex.embedding.remote import Embedded, Patience
+from braindex.transport.failures import Failure, NonsenseAnswer, Provider, RetryRule, StaysLocal
+from braindex.transport.openai_api import check_key, load, openai_api
+from braindex.transport.wire import Optional, Refused, count, parsed
 
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
-
-_KEY: Final = re.compile(r"[!-~]+")
-QUESTION_SECONDS: Final = 8.0  # clients give up after ten
 # A large scan meets the provider's limit of tokens a minute, and waiting is better than ending it.
 _PATIENT: Final = RetryRule(attempts=5, first_wait=1.0, longest_wait=20.0, longest_retry_after=60.0)
 
@@ -66,13 +43,11 @@ class OpenAIEmbeddings:
     ) -> None:
         """`seconds` bound a request with all its attempts. With `local_only` nobody is asked, as the settings say."""
         self.model = model
-        self.seconds = seconds
         self._api_key = api_key
         self._base_url = base_url
         self._local_only = local_only
-        self._retry = retry or _PATIENT
-        self._question_retry = question_retry or RetryRule(attempts=2)
-        self._names_encoding = True
+        self._patience = Patience(seconds, retry or _PATIENT, question_retry)
+        self._encoding = Optional("encoding_format")
         self.provider = Provider(
             name="OpenAI" if "//api.openai.com/" in f"{base_url}/" else "the server at OPENAI_BASE_URL",
             on_refused_key="check OPENAI_API_KEY",
@@ -85,71 +60,30 @@ class OpenAIEmbeddings:
     def check(self) -> None:
         if self._local_only:
             raise StaysLocal(self.provider)
-        if not _KEY.fullmatch(self._api_key):
-            raise KeyUnusable(self.provider)  # the HTTP library would quote it in its complaint
+        check_key(self.provider, self._api_key)
 
     def embed(self, texts: Sequence[str], *, question: bool, cancelled: Callable[[], bool]) -> Embedded:
         """As the protocol says."""
-        import openai  # noqa: F401, PLC0415 - a second of CPU, outside the time limit of the request
-
+        load()
         from braindex.transport.calling import call  # noqa: PLC0415 - asyncio is loaded with the first call
 
-        quiet_libraries()
-        seconds = min(QUESTION_SECONDS, self.seconds) if question else self.seconds
-        retry = self._question_retry if question else self._retry
-        return call(lambda: self._ask(texts), self.provider, seconds, retry, cancelled)
+        return call(lambda: self._ask(texts), self.provider, *self._patience.of(question=question), cancelled)
 
     async def _ask(self, texts: Sequence[str]) -> Embedded:
-        import httpx2  # noqa: PLC0415 - comes with openai
-        import openai  # noqa: PLC0415 - see embed
+        async with openai_api(self.provider, self.model, self._api_key, self._base_url) as post:
 
-        transport = Transport(
-            unreachable=(httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.UnsupportedProtocol, httpx2.InvalidURL),
-            broken=(openai.APIConnectionError, httpx2.RequestError, httpx2.InvalidURL),
-        )
-        with named_failures(self.provider, self.model, transport):
-            async with self._client() as client:
-                body = await self._post(client, texts)
-        return self._read(parsed(self.provider, body))
+            async def send(encoding: bool) -> bytes:
+                # A fifth of the size of numbers; who ignores it sends numbers.
+                extra = {"encoding_format": "base64"} if encoding else {}
+                return await post("/embeddings", {"model": self.model, "input": list(texts), **extra})
 
-    def _client(self) -> "AsyncOpenAI":
-        import httpx2  # noqa: PLC0415 - comes with openai
-        import openai  # noqa: PLC0415 - see embed
-
-        try:
-            http = httpx2.AsyncClient(
-                trust_env=not is_loopback(self._base_url),
-                verify=trust(self._base_url),
-                timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),  # the request as a whole has its own limit
-                follow_redirects=False,  # the code goes where the settings say, and nowhere else
-                event_hooks=hooks(httpx2.AsyncByteStream, self._api_key),
-            )
-        except (ImportError, ValueError):  # SOCKS without its package, or an address that is none
-            raise ProxyUnusable(self.provider) from None
-        return openai.AsyncOpenAI(api_key=self._api_key, base_url=self._base_url, max_retries=0, http_client=http)
-
-    async def _post(self, client: "AsyncOpenAI", texts: Sequence[str]) -> bytes:
-        """Asks; once more without the word on the encoding, and never with it again, where a server knows none."""
-        try:
-            return await self._send(client, texts, encoding=self._names_encoding)
-        except Refused as refused:
-            if refused.status == 429 and "insufficient_quota" in refused.body:
-                raise NoQuota(self.provider) from None  # asking again will not help, unlike after other 429s
-            if not (self._names_encoding and refused.is_about("encoding_format")):
+            try:
+                answer = await self._encoding.offered(send)
+            except Refused as refused:
+                if refused.status == 429 and "insufficient_quota" in refused.body:
+                    raise NoQuota(self.provider) from None  # asking again will not help, unlike after other 429s
                 raise
-            answer = await self._send(client, texts, encoding=False)
-            self._names_encoding = False  # it was that: with another reason this would have failed again
-            return answer
-
-    async def _send(self, client: "AsyncOpenAI", texts: Sequence[str], *, encoding: bool) -> bytes:
-        import httpx2  # noqa: PLC0415 - comes with openai
-
-        body: dict[str, Any] = {"model": self.model, "input": list(texts)}
-        if encoding:
-            body["encoding_format"] = "base64"  # a fifth of the size of numbers; who ignores it sends numbers
-        # The response as it is: the library's typed reading would let a body of any kind through as an answer.
-        response = await client.post("/embeddings", cast_to=httpx2.Response, body=body)
-        return response.content
+        return self._read(parsed(self.provider, answer))
 
     def _read(self, answer: Mapping[str, Any]) -> Embedded:
         reported = answer.get("usage")

@@ -11,7 +11,7 @@ from braindex.domain.engines import EngineCancelled, EngineFailed
 from braindex.domain.ports import Passage, Vector
 from braindex.domain.usage import NO_USAGE, EngineName, Usage
 from braindex.embedding.bundled import tail
-from braindex.transport.failures import LARGEST_ANSWER, NonsenseAnswer, PromptTooLong, Provider
+from braindex.transport.failures import LARGEST_ANSWER, NonsenseAnswer, PromptTooLong, Provider, RetryRule
 from braindex.transport.wire import clean
 
 # How a passage becomes a text: raised whenever it comes out differently, since it is part of the model's name.
@@ -21,6 +21,7 @@ INPUT_BYTES: Final = 8_000
 _SMALLEST_INPUT: Final = 400  # bytes; a model that refuses less is none for source code
 _FIRST_TEXTS: Final = 16  # in a request, before the size of an answer is known
 _NUMBER_BYTES: Final = 24  # of one number as JSON, at most
+QUESTION_SECONDS: Final = 8.0
 _TINY: Final = 1e-12
 
 
@@ -77,6 +78,21 @@ def cut(text: str, most: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a request and all its attempts may take. A question has less time: clients give up after ten seconds."""
+
+    seconds: float
+    retry: RetryRule
+    question_retry: RetryRule | None = None
+
+    def of(self, *, question: bool) -> tuple[float, RetryRule]:
+        """The time limit in seconds and the rule of its attempts."""
+        if question:
+            return min(QUESTION_SECONDS, self.seconds), self.question_retry or RetryRule(attempts=2)
+        return self.seconds, self.retry
+
+
+@dataclass(frozen=True, slots=True)
 class Embedded:
     """An answer, in the order of the texts: rows of numbers, or of float32 as bytes."""
 
@@ -85,7 +101,7 @@ class Embedded:
 
 
 class Api(Protocol):
-    """A provider's way of embedding. `request_bytes` and `texts` bound a request, `seconds` its time."""
+    """A provider's way of embedding. `request_bytes` and `texts` bound a request."""
 
     @property
     def engine(self) -> EngineName: ...
@@ -101,9 +117,6 @@ class Api(Protocol):
 
     @property
     def texts(self) -> int: ...
-
-    @property
-    def seconds(self) -> float: ...
 
     def check(self) -> None:
         """Raises what keeps it from being asked at all, before anything is imported."""

@@ -1,43 +1,18 @@
 """DeepSeek, or whoever speaks its protocol at the configured address: plain chat completions."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from braindex.domain.engines import Completion, Message
 from braindex.domain.hosts import is_loopback
 from braindex.domain.usage import EngineName, Usage
-from braindex.transport.failures import (
-    TEMPERATURE,
-    KeyUnusable,
-    NonsenseAnswer,
-    Provider,
-    ProxyUnusable,
-    RetryRule,
-    ServerFailed,
-    StaysLocal,
-)
-from braindex.transport.wire import (
-    CONNECT_SECONDS,
-    Refused,
-    Transport,
-    as_sent,
-    clean,
-    count,
-    hooks,
-    named_failures,
-    parsed,
-    quiet_libraries,
-    trust,
-)
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
+from braindex.transport.failures import TEMPERATURE, NonsenseAnswer, Provider, RetryRule, ServerFailed, StaysLocal
+from braindex.transport.openai_api import check_key, load, openai_api
+from braindex.transport.wire import Optional, as_sent, clean, count, parsed
 
 # Both models think before they answer unless told not to, which takes long and is billed as output.
 # Source: api-docs.deepseek.com/guides/thinking_mode
 _NO_THINKING: Final = {"type": "disabled"}
-_KEY: Final = re.compile(r"[!-~]+")
 _MODEL_SETTINGS: Final = {"deepseek-pro": "DEEPSEEK_PRO_MODEL"}
 
 
@@ -75,7 +50,7 @@ class DeepSeek:
         self._local_only = local_only
         self._retry = retry or RetryRule()
         self._provider = _provider(name)
-        self._names_thinking = True
+        self._thinking = Optional("thinking")
 
     @property
     def name(self) -> EngineName:
@@ -96,73 +71,23 @@ class DeepSeek:
         """As the port says. With `max_tokens=1`, which warms the cache, a blank text is an answer too."""
         if self._local_only and not is_loopback(self._base_url):
             raise StaysLocal(self._provider)
-        if not _KEY.fullmatch(self._api_key):
-            raise KeyUnusable(self._provider)  # the HTTP library would quote it in its complaint
-        import openai  # noqa: F401, PLC0415 - a second of CPU, outside the time limit of the call
-
+        check_key(self._provider, self._api_key)
+        load()
         from braindex.transport.calling import call  # noqa: PLC0415 - asyncio is loaded with the first call
 
-        quiet_libraries()
-        sent = as_sent(messages)
+        body = {"model": self._model, "messages": as_sent(messages), "max_tokens": max_tokens}
         limit = self._timeout if seconds is None else min(seconds, self._timeout)
-        return call(lambda: self._ask(sent, max_tokens), self._provider, limit, self._retry, cancelled)
+        return call(lambda: self._ask(body), self._provider, limit, self._retry, cancelled)
 
-    async def _ask(self, messages: list[dict[str, str]], max_tokens: int) -> Completion:
-        import httpx2  # noqa: PLC0415 - comes with openai
-        import openai  # noqa: PLC0415 - see complete
+    async def _ask(self, body: dict[str, Any]) -> Completion:
+        async with openai_api(self._provider, self._model, self._api_key, self._base_url) as post:
 
-        transport = Transport(
-            unreachable=(httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.UnsupportedProtocol, httpx2.InvalidURL),
-            broken=(openai.APIConnectionError, httpx2.RequestError, httpx2.InvalidURL),
-        )
-        with named_failures(self._provider, self._model, transport):
-            async with self._client() as client:
-                body = await self._post(client, messages, max_tokens)
-        return self._read(parsed(self._provider, body), max_tokens)
+            async def send(thinking: bool) -> bytes:
+                extra = {"thinking": _NO_THINKING} if thinking else {}
+                return await post("/chat/completions", {**body, "temperature": TEMPERATURE, **extra})
 
-    def _client(self) -> "AsyncOpenAI":
-        import httpx2  # noqa: PLC0415 - comes with openai
-        import openai  # noqa: PLC0415 - see complete
-
-        try:
-            http = httpx2.AsyncClient(
-                trust_env=not is_loopback(self._base_url),
-                verify=trust(self._base_url),
-                timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),  # the call as a whole has its own limit
-                follow_redirects=False,  # the question goes where the settings say, and nowhere else
-                event_hooks=hooks(httpx2.AsyncByteStream, self._api_key),
-            )
-        except (ImportError, ValueError):  # SOCKS without its package, or an address that is none
-            raise ProxyUnusable(self._provider) from None
-        return openai.AsyncOpenAI(api_key=self._api_key, base_url=self._base_url, max_retries=0, http_client=http)
-
-    async def _post(self, client: "AsyncOpenAI", messages: list[dict[str, str]], max_tokens: int) -> bytes:
-        """Asks; once more without the word on thinking, and never with it again, where the provider has none such."""
-        try:
-            return await self._send(client, messages, max_tokens, thinking=self._names_thinking)
-        except Refused as refused:
-            if not (self._names_thinking and refused.is_about("thinking")):
-                raise
-            answer = await self._send(client, messages, max_tokens, thinking=False)
-            self._names_thinking = False  # it was that: with another reason this would have failed again
-            return answer
-
-    async def _send(
-        self, client: "AsyncOpenAI", messages: list[dict[str, str]], max_tokens: int, *, thinking: bool
-    ) -> bytes:
-        import httpx2  # noqa: PLC0415 - comes with openai
-
-        body: dict[str, Any] = {
-            "model": self._model,
-            "messages": messages,
-            "max_tokens": max_tokens,
-            "temperature": TEMPERATURE,
-        }
-        if thinking:
-            body["thinking"] = _NO_THINKING
-        # The response as it is: the library's typed reading would let a body of any kind through as an answer.
-        response = await client.post("/chat/completions", cast_to=httpx2.Response, body=body)
-        return response.content
+            answer = await self._thinking.offered(send)
+        return self._read(parsed(self._provider, answer), body["max_tokens"])
 
     def _read(self, answer: Mapping[str, Any], max_tokens: int) -> Completion:
         usage = _usage(answer.get("usage"))

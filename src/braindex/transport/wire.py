@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from braindex.domain.engines import EngineFailed, Message
 from braindex.transport.failures import (
@@ -44,6 +44,7 @@ MOST_TOKENS: Final = 100_000_000  # of one call: a hundred times the largest con
 _LONGEST_WAIT: Final = 86_400.0  # seconds of a Retry-After; what is longer means the same: not today
 CONNECT_SECONDS: Final = 10.0  # a host that does not even accept within this is down
 
+Answer = TypeVar("Answer")
 RequestHook = Callable[[Any], Awaitable[None]]
 
 
@@ -58,6 +59,26 @@ class Refused(Exception):
 
     def is_about(self, word: str) -> bool:
         return self.status in {400, 422} and word in self.body
+
+
+class Optional:
+    """A parameter that not every server knows: never named again once one refused it and took the request without."""
+
+    def __init__(self, word: str) -> None:
+        """`word` is what a refusal calls it."""
+        self._word = word
+        self._is_named = True
+
+    async def offered(self, send: Callable[[bool], Awaitable[Answer]]) -> Answer:
+        """The answer to a request that `send` makes, with the parameter (true) or without. Raises Refused."""
+        try:
+            return await send(self._is_named)
+        except Refused as refused:
+            if not (self._is_named and refused.is_about(self._word)):
+                raise
+            answer = await send(False)  # noqa: FBT003 - as above
+            self._is_named = False  # it was that: with another reason this would have failed again
+            return answer
 
 
 class Encoded(Exception):
