@@ -21,7 +21,6 @@ from braindex.domain.prompt import system_message
 from braindex.domain.results import BriefState, Workspace
 from braindex.domain.routing import RoutingRules
 from braindex.domain.tokens import count_tokens
-from braindex.domain.usage import EngineName
 from braindex.registry.briefs import (
     BRIEF_FILE,
     BriefRecord,
@@ -37,7 +36,7 @@ from braindex.registry.failures import os_failure
 from braindex.registry.index import IndexStore
 from braindex.services.brief_writing import BriefWriter, Subject
 from braindex.services.roots import checked_root
-from braindex.services.warmup import WarmUps
+from braindex.services.warmup import CACHING, WarmUps
 from braindex.services.workspaces import Workspaces
 
 log = logging.getLogger(__name__)
@@ -46,7 +45,6 @@ LOCK_FILE: Final = "brief.lock"
 UPDATE_WAIT: Final = 120.0  # seconds for another process that is at the same brief
 _POLL: Final = 0.2  # seconds between two looks at whether a wait was cancelled
 RETRY_AFTER: Final = timedelta(minutes=30)  # until a failed replacement by an engine is tried again
-_CACHING: Final[tuple[EngineName, ...]] = ("deepseek-flash", "deepseek-pro")
 
 
 class NoBrief(BraindexError):
@@ -326,7 +324,7 @@ class Briefs:
         """The engines with a prompt cache that questions of this workspace may go to."""
         if rules.mode == "local":
             return
-        for name in _CACHING:
+        for name in CACHING:
             engine = self._parts.engines.get(name)
             if engine is not None and (name != "deepseek-pro" or rules.pro):
                 yield engine

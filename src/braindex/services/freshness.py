@@ -126,16 +126,17 @@ class _Look:
         self.seconds = LOOK_EVERY / LOOK_SHARE
 
 
+def _done(progress: ScanProgress) -> str:
+    return f"{progress.files_done} of {progress.files_total or '?'} files"
+
+
 def _first(progress: ScanProgress) -> str:
-    total = progress.files_total or "?"
-    return f"the first scan is running: {progress.files_done} of {total} files are searched; ask again for the rest"
+    return f"the first scan is running: {_done(progress)} are searched; ask again for the rest"
 
 
 def _anew(progress: ScanProgress) -> str:
-    total = progress.files_total or "?"
-    return f"the index is being made anew ({progress.files_done} of {total} files); until then the old one answers"
+    return f"the index is being made anew ({_done(progress)}); until then the old one answers"
 
 
 def _later(progress: ScanProgress) -> str:
-    total = progress.files_total or "?"
-    return f"changes are being taken in ({progress.files_done} of {total} files); ask again for the newest"
+    return f"changes are being taken in ({_done(progress)}); ask again for the newest"

@@ -7,7 +7,7 @@ from typing import Final
 from braindex.domain.engines import Completion, Engine, EngineFailed, Message
 from braindex.domain.errors import BraindexError
 from braindex.domain.tokens import count_tokens
-from braindex.domain.usage import NO_USAGE, PICODOLLARS, Call, EngineName, Usage
+from braindex.domain.usage import NO_USAGE, PICODOLLARS, EngineName, Usage
 from braindex.services.usage import UsageService
 
 # Code takes more tokens than bytes ÷ 4 says, and what is reserved for a call should be no less than it costs.
@@ -152,6 +152,4 @@ class EmbeddingMeter:
             self._limit.released(held)
             return
         used = self._limit.settled(held, engine, model, usage, estimated(texts))
-        now = self._usage.now()
-        cost = self._usage.cost(engine, model, now, used)
-        self._usage.record(Call(self._workspace_id, engine, model, "embed", now, used, cost))
+        self._usage.record(self._usage.ended(self._workspace_id, engine, model, "embed", used))

@@ -108,15 +108,27 @@ class UsageService:
         self, workspace_id: str, called: Engine | None, operation: Operation, usage: Usage, tokens_saved: int = 0
     ) -> None:
         """Enters a call to an engine (None: a question that its sources answered) that ended at this moment."""
-        engine: EngineName = "none" if called is None else called.name
-        model = "" if called is None else called.model
+        if called is not None:
+            self.record(
+                self.ended(workspace_id, called.name, called.model, operation, usage, tokens_saved=tokens_saved)
+            )
+        elif self.tracking:  # no money is in it, and a question need not wait for a disk
+            self._later.put(self.ended(workspace_id, "none", "", operation, usage, tokens_saved=tokens_saved))
+
+    def ended(
+        self,
+        workspace_id: str,
+        engine: EngineName,
+        model: str,
+        operation: Operation,
+        usage: Usage,
+        *,
+        tokens_saved: int = 0,
+    ) -> Call:
+        """A call that ended at this moment, with its cost."""
         now = self._now()
         cost = self.cost(engine, model, now, usage)
-        call = Call(workspace_id, engine, model, operation, now, usage, cost, tokens_saved)
-        if called is None and self.tracking:
-            self._later.put(call)  # no money is in it, and a question need not wait for a disk
-        else:
-            self.record(call)
+        return Call(workspace_id, engine, model, operation, now, usage, cost, tokens_saved)
 
     def flush(self, timeout: float) -> None:
         """Waits, at most `timeout` seconds, until everything that was recorded is in the ledger."""

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 SHORT_PERCENT: Final = 90  # in whole numbers, which do not overflow
 # A provider that reports no hits at all must not be sent one warm-up after each question.
 EVERY_SECONDS: Final = 600.0
-_CACHED: Final[frozenset[EngineName]] = frozenset({"deepseek-flash", "deepseek-pro"})
+CACHING: Final[tuple[EngineName, ...]] = ("deepseek-flash", "deepseek-pro")  # engines with a prompt cache
 
 
 class WarmUps:
@@ -49,7 +49,7 @@ class WarmUps:
         for engine in engines:
             key = _key(engine, prefix)
             with self._lock:
-                if engine.name not in _CACHED or now - self._last.get(key, float("-inf")) < EVERY_SECONDS:
+                if engine.name not in CACHING or now - self._last.get(key, float("-inf")) < EVERY_SECONDS:
                     continue
                 self._last[key] = now
                 thread = threading.Thread(
