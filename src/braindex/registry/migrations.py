@@ -65,6 +65,18 @@ def open_store(
     return database
 
 
+def check_store(
+    path: Path, migrations: Sequence[Migration], *, remedy: str = MOVE_AWAY, busy_seconds: float = BUSY_SECONDS
+) -> None:
+    """Raise StoreDamaged or StoreTooNew where `open_store` would, before a byte of the file is changed.
+
+    Also raises StoreLocked, and StoreReadOnly, StoreFull or StoreFailed for a file that cannot be looked at.
+    """
+    with Database.reading(path, remedy=remedy, busy_seconds=busy_seconds) as looking:
+        if not _pending(looking, migrations):
+            _check_schema(looking, tuple(migrations))
+
+
 def _migrate(database: Database, migrations: Sequence[Migration], *, keep_copy: bool) -> None:
     """Each step in a transaction of its own; what another process applied meanwhile is left out."""
     for migration in migrations:

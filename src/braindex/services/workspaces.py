@@ -18,6 +18,7 @@ from braindex.domain.results import ScanSummary, Workspace, WorkspaceInfo
 from braindex.registry.failures import StoreDamaged, os_failure
 from braindex.registry.index import INDEX_FILE, IndexStore, set_aside
 from braindex.registry.ledger import Ledger
+from braindex.registry.memory import MemoryStore
 from braindex.registry.workspaces import WORKSPACE_FILE
 from braindex.registry.workspaces import Workspaces as Registry
 from braindex.services.roots import canonical, checked_root
@@ -26,7 +27,7 @@ LOCK_FILE: Final = "write.lock"
 DROP_REQUEST: Final = "drop.requested"
 DROP_WAIT: Final = 30.0  # seconds for a scan of another process to notice the request and let go
 DAMAGE_WAIT: Final = 2.0  # seconds a question waits for a scan to end, so as to set its damaged index aside
-_MEMORY_FILE: Final = "memory.db"
+_LOGS: Final = ("-wal", "-shm", "-journal")
 T = TypeVar("T")
 
 
@@ -77,13 +78,6 @@ class StillThere(BraindexError):
         super().__init__(
             f"{path} is still there, so it has not moved and nothing was merged; `braindex workspaces drop` forgets a "
             "workspace that is no longer wanted"
-        )
-
-
-class MemoryInBoth(BraindexError):
-    def __init__(self, old: str, new: str) -> None:
-        super().__init__(
-            f"both {old} and {new} hold notes of their own, and nothing was moved; export the old ones first"
         )
 
 
@@ -190,22 +184,29 @@ class Workspaces:
     def merge(self, old: Workspace, new: Workspace) -> None:
         """Moves the notes, episodes and ledger of a moved folder's old workspace to its new one, and drops the old.
 
-        Raises SameWorkspace, StillThere when the old folder exists, and MemoryInBoth when the new one has notes
-        already.
+        Both may hold notes: all of them are kept. What was cut off at any moment can be repeated: nothing is deleted
+        before it is stored in its new place. Raises SameWorkspace, StillThere when the old folder exists, and a
+        StoreError where either memory cannot be used.
         """
         if old.id == new.id:
             raise SameWorkspace(old.path)
         if os.path.isdir(old.path):
             raise StillThere(old.path)
         self.register(new)
-        source, target = self.folder(old) / _MEMORY_FILE, self.folder(new) / _MEMORY_FILE
-        if source.exists() and target.exists():
-            raise MemoryInBoth(old.path, new.path)
-        if source.exists():
-            source.replace(target)
+        if MemoryStore.exists(self.folder(old)):
+            self._merge_memory(self.folder(old), self.folder(new))
         with Ledger.open(self._brain_dir) as ledger:
             ledger.move(old.id, new.id)
         self.drop(old)
+
+    @staticmethod
+    def _merge_memory(old: Path, new: Path) -> None:
+        """Takes the old memory into the new one, and then what others stored in the old one meanwhile."""
+        with MemoryStore.open(new) as memory:
+            memory.merge_from(old)
+            with MemoryStore.open(old) as ending:
+                ending.close_for_merge()
+            memory.merge_from(old)
 
     def record_scan(self, workspace: Workspace, summary: ScanSummary, when: str) -> bool:
         """What listings show of the last scan; false when the workspace was dropped meanwhile."""
@@ -325,9 +326,10 @@ def _is_locked(path: Path) -> bool:
 def _empty(folder: Path) -> None:
     """Deletes what is in a workspace's folder but the locks that are held; what tells whose it was goes last.
 
-    Raises a StoreError that names what cannot be deleted.
+    A database goes before its log: without the log it would be one of an earlier moment. Raises a StoreError that names
+    what cannot be deleted.
     """
-    for one in sorted(folder.iterdir(), key=lambda one: one.name == WORKSPACE_FILE):
+    for one in sorted(folder.iterdir(), key=lambda one: (one.name == WORKSPACE_FILE, one.name.endswith(_LOGS))):
         if one.name in {LOCK_FILE, DROP_REQUEST}:
             continue
         try:

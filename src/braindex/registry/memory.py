@@ -1,0 +1,388 @@
+"""`MemoryStore`: the notes and episodes of one workspace, which nothing can rebuild."""
+
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final, Self
+
+from braindex.domain.errors import BraindexError, UsageError
+from braindex.domain.memories import (
+    About,
+    Episode,
+    Memory,
+    MemoryCounts,
+    MemoryType,
+    MemoryVector,
+    Merged,
+    Note,
+    Unembedded,
+    checked_about,
+    checked_category,
+    checked_episode,
+    checked_note,
+    checked_page,
+    checked_time,
+    now,
+    utc_time,
+)
+from braindex.registry.database import Closing, Database
+from braindex.registry.failures import StoreDamaged, StoreError, StoreFailed, StoreFull, StoreReadOnly
+from braindex.registry.memory_episodes import EpisodeFilter
+from braindex.registry.memory_tables import MIGRATIONS, MemoryTables
+from braindex.registry.meta import GENERATION
+from braindex.registry.migrations import check_store, open_store
+
+MEMORY_FILE: Final = "memory.db"
+# A note that somebody asked to keep must not fail because others write: twice what an index waits.
+BUSY_SECONDS: Final = 30.0
+CLOSED_SECONDS: Final = 120  # longer than what follows a merge may take: it waits 30 seconds for a scan to end
+PAGE: Final = 50
+_SMALLEST_PAGE: Final = 512  # https://www.sqlite.org/fileformat2.html#pages
+_CLOSED: Final = "closed_until"
+_EVERY_EPISODE: Final = EpisodeFilter()
+
+
+class NoMemoryYet(StoreError):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, f"{path} does not exist: nothing has been remembered of this workspace yet.")
+
+
+class MemoryMoving(StoreError):
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            path,
+            f"the notes in {path} are being merged into another workspace, and nothing was stored; store it in that "
+            "workspace, or try again in two minutes if the merge was interrupted.",
+        )
+
+
+class ForgetWhat(UsageError):
+    def __init__(self) -> None:
+        super().__init__("name the episodes to forget, either by their ids or by the time before which they are")
+
+
+class MergedIntoItself(BraindexError):
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} cannot be merged into itself; nothing was changed")
+
+
+class MemoryStore(Closing):
+    """The memory of one workspace, open. Use as a context manager; an open store belongs to its thread.
+
+    Any number of processes may read and write at once; readers never wait. Every change is one transaction, and on
+    disk when the call returns: neither a killed process nor a power cut undoes it. A file that is damaged, of another
+    application or of a newer version is left as it is. Every method may raise a `StoreError`.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._tables = MemoryTables(database)
+
+    @classmethod
+    def open(cls, folder: Path, *, create: bool = True, busy_seconds: float = BUSY_SECONDS) -> Self:
+        """Open the memory in a workspace's folder, created and migrated as needed; before a migration it is copied.
+
+        Raises NoMemoryYet with `create=False` where there is none, StoreDamaged, whose message says what can be done,
+        StoreTooNew, StoreLocked, StoreReadOnly and StoreFull.
+        """
+        database = _opened(folder, create=create, busy_seconds=busy_seconds)
+        try:
+            database.sync_each_commit()
+            store = cls(database)
+            store.generation()
+        except BaseException:
+            database.close()
+            raise
+        return store
+
+    @staticmethod
+    def exists(folder: Path) -> bool:
+        return (folder / MEMORY_FILE).exists()
+
+    def close(self) -> None:
+        self._database.close()
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """Everything read inside comes from one moment. Not for writing."""
+        return self._database.snapshot()
+
+    def problems(self) -> list[str]:
+        """What a structural check finds wrong; empty when the memory is sound."""
+        return self._database.problems()
+
+    def generation(self) -> int:
+        """Moves at each change, in any process. Raises StoreDamaged where it is lost."""
+        return self._tables.generation()
+
+    def counts(self) -> MemoryCounts:
+        tables = self._tables
+        with self.snapshot():
+            return MemoryCounts(tables.rows.count("note"), tables.rows.count("episode"), tables.notes.categories())
+
+    def of_ids(self, ids: Sequence[str]) -> dict[str, Memory]:
+        """Notes and episodes by id, in the order of `ids`; unknown ids are left out."""
+        with self.snapshot():
+            rows = self._tables.rows.of_ids(ids, "note") | self._tables.rows.of_ids(ids, "episode")
+            found = self._tables.of_rows(list(rows.values()))
+        return {one: found[rows[one]] for one in ids if one in rows}
+
+    # Notes
+
+    def add_note(self, note: Note) -> bool:
+        """Store a note; False where its id is known already: nothing is changed then. Raises as `checked_note` does."""
+        checked = checked_note(note)
+        with self._writing():
+            return self._tables.add(checked) is not None
+
+    def update_note(
+        self,
+        reference: str,
+        *,
+        updated: str,
+        text: str | None = None,
+        category: str | None = None,
+        about: Sequence[About] | None = None,
+    ) -> Note:
+        """Change what is given of a note; returns it as it is now. Its vectors are to be made anew.
+
+        Raises UnknownMemory, AmbiguousMemory and what `checked_note` does.
+        """
+        with self._writing():
+            row = self._tables.rows.find("note", reference)
+            old = self._tables.notes.of_rows([row])[row]
+            new = checked_note(
+                Note(
+                    old.id,
+                    old.text if text is None else text,
+                    old.category if category is None else category,
+                    old.author,
+                    old.created,
+                    updated,
+                    old.about if about is None else tuple(about),
+                    old.source,
+                )
+            )
+            self._tables.rewrite(row, new)
+            return new
+
+    def forget_note(self, reference: str) -> Note:
+        """Delete a note for good; returns what it was. Raises UnknownMemory, AmbiguousMemory."""
+        with self._writing():
+            row = self._tables.rows.find("note", reference)
+            note = self._tables.notes.of_rows([row])[row]
+            self._tables.delete([row])
+            return note
+
+    def forget_notes(self, ids: Sequence[str]) -> int:
+        """Delete notes for good by their whole ids; returns how many there were."""
+        with self._writing():
+            return self._tables.delete(list(self._tables.rows.of_ids(ids, "note").values()))
+
+    def note(self, reference: str) -> Note:
+        """A note by its id or the beginning of it. Raises UnknownMemory, AmbiguousMemory."""
+        with self.snapshot():
+            row = self._tables.rows.find("note", reference)
+            return self._tables.notes.of_rows([row])[row]
+
+    def notes(
+        self, *, category: str | None = None, about: About | None = None, limit: int = PAGE, offset: int = 0
+    ) -> list[Note]:
+        """A page of notes, newest first. `about` a path finds notes on it, on its entities, and on all below a folder;
+        with a qualified name, only those on that entity. Raises NotAPage.
+        """
+        checked_page(limit, offset)
+        wanted = None if category is None else checked_category(category)
+        tied = None if about is None else checked_about(about)
+        with self.snapshot():
+            return self._tables.notes.page(wanted, tied, limit, offset)
+
+    def each_note(self) -> Iterator[Note]:
+        """Every note in the order they were added, a few in memory at a time, for an export."""
+        return (one for _, one in self._tables.each("note") if isinstance(one, Note))
+
+    # Episodes
+
+    def add_episode(self, episode: Episode) -> bool:
+        """Store an episode; False where its id is known already. Raises as `checked_episode` does."""
+        checked = checked_episode(episode)
+        with self._writing():
+            return self._tables.add(checked) is not None
+
+    def episode(self, reference: str) -> Episode:
+        """An episode by its id or the beginning of it. Raises UnknownMemory, AmbiguousMemory."""
+        with self.snapshot():
+            row = self._tables.rows.find("episode", reference)
+            return self._tables.episodes.of_rows([row])[row]
+
+    def episodes(
+        self, narrowed: EpisodeFilter = _EVERY_EPISODE, *, limit: int = PAGE, offset: int = 0
+    ) -> list[Episode]:
+        """A page of episodes, newest first. Raises NotAPage, and what a filter that cannot be read raises."""
+        checked_page(limit, offset)
+        with self.snapshot():
+            return self._tables.episodes.page(narrowed, limit, offset)
+
+    def each_episode(self) -> Iterator[Episode]:
+        """Every episode in the order they were added, a few in memory at a time, for an export."""
+        return (one for _, one in self._tables.each("episode") if isinstance(one, Episode))
+
+    def count_episodes(self, before: str) -> int:
+        """How many episodes are older, as `forget_episodes` would delete them."""
+        return len(self._tables.episodes.before(checked_time("the time", before)))
+
+    def forget_episodes(self, *, before: str | None = None, ids: Sequence[str] | None = None) -> int:
+        """Delete episodes for good, older ones or those named; returns how many there were.
+
+        Only at a request, or for a limit that the user set. Raises ForgetWhat unless one of the two is given.
+        """
+        if (before is None) == (ids is None):
+            raise ForgetWhat
+        with self._writing():
+            if before is None:
+                return self._tables.delete(list(self._tables.rows.of_ids(ids or (), "episode").values()))
+            return self._tables.delete(self._tables.episodes.before(checked_time("the time", before)))
+
+    # Words and vectors
+
+    def search_words(
+        self, terms: Sequence[str], limit: int, *, what: MemoryType | None = None, since: str | None = None
+    ) -> list[tuple[str, float]]:
+        """Ids of the memories that have any of the terms (of `domain.words.terms`), with BM25 scores, best first.
+
+        Higher is better; k1 1.2 and b 0.75 are FTS5's. Ties by time, the newest first. `since` is a time in ISO 8601.
+        """
+        checked_page(limit, 0)
+        with self.snapshot():
+            return self._tables.words.search(terms, limit, what, _since(since))
+
+    def frequencies(self, terms: Iterable[str]) -> dict[str, int]:
+        """In how many notes and episodes each term occurs."""
+        with self.snapshot():
+            return self._tables.words.frequencies(terms)
+
+    def vectors(
+        self, model: str, *, what: MemoryType | None = None, since: str | None = None
+    ) -> tuple[list[str], bytearray]:
+        """The ids that have a vector of the model, in no order that means anything, and the matrix: the vectors one
+        after the other, float32, little-endian.
+        """
+        with self.snapshot():
+            return self._tables.vectors.all(model, what, _since(since))
+
+    def without_vector(self, model: str, limit: int) -> list[Unembedded]:
+        """Memories that the model was not asked about yet, the oldest first."""
+        checked_page(limit, 0)
+        with self.snapshot():
+            rows = self._tables.vectors.without(model, limit)
+            found = self._tables.of_rows([row for row, _ in rows])
+        return [Unembedded(found[row], stamp) for row, stamp in rows]
+
+    def put_vectors(self, model: str, vectors: Iterable[MemoryVector]) -> int:
+        """Store vectors; those of a memory that was changed or forgotten meanwhile are left out. How many were stored.
+
+        Raises UnfitVector for one of another length than the model's others.
+        """
+        everything = list(vectors)
+        with self._writing():
+            return self._tables.vectors.put(model, everything)
+
+    def forget_vectors(self, model: str) -> int:
+        """Delete a model's vectors, which can be made anew; returns how many there were."""
+        with self._writing():
+            return self._tables.vectors.forget(model)
+
+    def models(self) -> dict[str, int]:
+        """How many memories each model has been asked about."""
+        return self._tables.vectors.models()
+
+    # Merging
+
+    def take(self, memories: Iterable[Memory]) -> Merged:
+        """Take in what was exported, in one transaction; the same again changes nothing.
+
+        Of two states of one note the newer counts; what has the id of another memory is kept under one of its own.
+        Raises as `checked_note` and `checked_episode` do, with nothing taken in.
+        """
+        with self._writing():
+            return self._tables.take_some(
+                checked_note(one) if isinstance(one, Note) else checked_episode(one) for one in memories
+            )
+
+    def merge_from(self, folder: Path) -> Merged:
+        """Take in all of the memory in another workspace's folder, vectors included, in one transaction.
+
+        As `take` does: it can be repeated, whatever interrupted it. The other one stays as it is. Raises NoMemoryYet
+        where there is none, and what opening it raises.
+        """
+        if (folder / MEMORY_FILE).exists() and (folder / MEMORY_FILE).samefile(self._database.path):
+            raise MergedIntoItself(self._database.path)
+        with _opened(folder, create=False) as other, other.snapshot(), self._writing():
+            self._tables.meta.forget(_CLOSED)  # it is where a merge ends now, not where one began
+            return self._tables.take_all(MemoryTables(other))
+
+    def close_for_merge(self) -> None:
+        """Refuse changes from here on, in every process, before the file is deleted: what somebody stores after the
+        last look would go with it. If the merge is cut off, changes are taken again after CLOSED_SECONDS.
+        """
+        with self._database.transaction():
+            self._tables.meta.set(_CLOSED, utc_time(datetime.now(UTC) + timedelta(seconds=CLOSED_SECONDS)))
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """One transaction, which moves the generation if it changes anything."""
+        with self._database.transaction():
+            before = self._changes()
+            yield
+            if self._changes() == before:
+                return
+            closed = self._tables.meta.get(_CLOSED)
+            if closed is not None and now() < str(closed):
+                raise MemoryMoving(self._database.path)
+            self._tables.meta.add(GENERATION, 1)
+
+    def _changes(self) -> int:
+        return int(self._database.value("SELECT total_changes()"))
+
+
+def _since(since: str | None) -> str | None:
+    return None if since is None else checked_time("the beginning", since)
+
+
+def _opened(folder: Path, *, create: bool, busy_seconds: float = BUSY_SECONDS) -> Database:
+    path = folder / MEMORY_FILE
+    remedy = _remedy(path)
+    _look_first(path, remedy, create=create, busy_seconds=busy_seconds)
+    return open_store(path, MIGRATIONS, remedy=remedy, keep_copy=True, busy_seconds=busy_seconds)
+
+
+def _look_first(path: Path, remedy: str, *, create: bool, busy_seconds: float) -> None:
+    """Raises for a file that must stay as it is before anything opens it for writing."""
+    log = path.with_name(f"{path.name}-wal")
+    if _size(log) and not _size(path):  # in this order: a file is written before its log is
+        raise StoreDamaged(path, f"it is gone or empty, while its write-ahead log {log.name} is not", remedy)
+    if not path.exists() and not create:
+        raise NoMemoryYet(path)
+    if 0 < _size(path) < _SMALLEST_PAGE:  # SQLite takes it for empty and writes over it
+        raise StoreDamaged(path, f"it has only {_size(path)} bytes", remedy)
+    if _size(path):
+        with contextlib.suppress(StoreFull, StoreReadOnly, StoreFailed):  # opening it says so, or can do without
+            check_store(path, MIGRATIONS, remedy=remedy, busy_seconds=busy_seconds)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _remedy(path: Path) -> str:
+    """What to do with a damaged memory: only its owner can decide, so nothing is moved or deleted."""
+    copies = sorted(one.name for one in path.parent.glob(f"{path.name}.before-*") if one.suffix != ".partial")
+    kept = f"put a copy from before an upgrade in its place ({', '.join(copies)})" if copies else "put a backup there"
+    return (
+        "Notes and episodes cannot be rebuilt, so it was left as it is. Move it away together with its -wal and -shm "
+        f"files, then {kept}, or begin with an empty memory; `sqlite3 {path.name} .recover` may read what is left."
+    )
