@@ -16,7 +16,7 @@ _NO_THINKING: Final = {"type": "disabled"}
 _MODEL_SETTINGS: Final = {"deepseek-pro": "DEEPSEEK_PRO_MODEL"}
 
 
-def _provider(name: EngineName) -> Provider:
+def deepseek_provider(name: EngineName) -> Provider:
     model_setting = _MODEL_SETTINGS.get(name, "DEEPSEEK_FLASH_MODEL")
     return Provider(
         name="DeepSeek",
@@ -49,7 +49,7 @@ class DeepSeek:
         self._timeout = timeout
         self._local_only = local_only
         self._retry = retry or RetryRule()
-        self._provider = _provider(name)
+        self._provider = deepseek_provider(name)
         self._thinking = Optional("thinking")
 
     @property

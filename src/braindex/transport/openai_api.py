@@ -31,6 +31,28 @@ def load() -> None:
 @asynccontextmanager
 async def openai_api(provider: Provider, model: str, api_key: str, base_url: str) -> AsyncIterator[Post]:
     """A connection for one call. Whatever the library raises inside comes out as a Failure; see `named_failures`."""
+    async with _connected(provider, model, api_key, base_url) as client:
+        import httpx2  # noqa: PLC0415 - comes with openai
+
+        async def post(path: str, body: dict[str, Any]) -> bytes:
+            # The response as it is: the library's typed reading would let a body of any kind through as an answer.
+            response = await client.post(path, cast_to=httpx2.Response, body=body)
+            return response.content
+
+        yield post
+
+
+async def openai_read(provider: Provider, model: str, api_key: str, base_url: str, path: str) -> bytes:
+    """What is at a path below the base URL, which costs nothing to read. Fails as `openai_api` does."""
+    async with _connected(provider, model, api_key, base_url) as client:
+        import httpx2  # noqa: PLC0415 - comes with openai
+
+        response = await client.get(path, cast_to=httpx2.Response)
+        return response.content
+
+
+@asynccontextmanager
+async def _connected(provider: Provider, model: str, api_key: str, base_url: str) -> AsyncIterator["AsyncOpenAI"]:
     import httpx2  # noqa: PLC0415 - comes with openai
     import openai  # noqa: PLC0415 - see load
 
@@ -41,13 +63,7 @@ async def openai_api(provider: Provider, model: str, api_key: str, base_url: str
     )
     with named_failures(provider, model, transport):
         async with _client(provider, api_key, base_url) as client:
-
-            async def post(path: str, body: dict[str, Any]) -> bytes:
-                # The response as it is: the library's typed reading would let a body of any kind through as an answer.
-                response = await client.post(path, cast_to=httpx2.Response, body=body)
-                return response.content
-
-            yield post
+            yield client
 
 
 def _client(provider: Provider, api_key: str, base_url: str) -> "AsyncOpenAI":
