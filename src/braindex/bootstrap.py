@@ -1,19 +1,24 @@
 """The composition root: the only file that names concrete adapters."""
 
+import json
+import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from braindex.config import Settings
+from braindex.config import SETTINGS, Settings
+from braindex.config.env_files import read_strangers_env
 from braindex.domain.engines import Engine
+from braindex.domain.hosts import is_loopback, runs_in_cloud, shown_host, stays_here
 from braindex.domain.ports import DenseIndex, Embedder, Passage, Vector, VectorSource, WordModel
 from braindex.domain.results import Workspace
 from braindex.domain.usage import EngineName
-from braindex.llm.deepseek import DeepSeek
+from braindex.llm.deepseek import DeepSeek, deepseek_provider
 from braindex.llm.ollama import Ollama
 from braindex.llm.prices import load_prices
+from braindex.registry.workspaces import WORKSPACE_FILE
 from braindex.services.ask import Asking
 from braindex.services.brief import BriefParts, Briefs
 from braindex.services.brief_writing import BriefWriter
@@ -28,6 +33,13 @@ from braindex.services.workspaces import Workspaces
 from braindex.services.writing import Writer
 from braindex.transport.loopback import confine_to_loopback
 
+if TYPE_CHECKING:
+    from braindex.services.crew import Crews
+    from braindex.services.doctor.examination import Doctor
+    from braindex.services.doctor.parts import Probe
+
+# Without the working directory in its search path, where a stranger's checkout may have modules of any name.
+WORKER: Final = (sys.executable, "-P", "-m", "braindex.worker")
 CLOSE_SECONDS: Final = 0.1  # of a process that ends with its client
 
 
@@ -43,6 +55,8 @@ class App:
     usage: UsageService
     warm_ups: WarmUps
     status: Status
+    doctor: Callable[[], "Doctor"]
+    """Made when it is asked for: a server needs none."""
 
     def finish(self, seconds: float) -> None:
         """Waits, within bounds, for what a command began in the background and its end would cut off."""
@@ -93,6 +107,11 @@ class _Model:
         return self._embedder.word_similarities(question_words, texts)
 
 
+def bundled_model() -> WordModel:
+    """The model inside the package, loaded at first use."""
+    return _Model()
+
+
 class _Embedders:
     """The bundled model, and the one that the settings choose for a workspace; imported at first use."""
 
@@ -127,27 +146,48 @@ class _Embedders:
         return OpenAIEmbeddings(here.openai_embed_model, here.openai_api_key, here.openai_base_url, local_only=local)
 
 
+def _crews(model: WordModel) -> "Crews":
+    from braindex.services.crew import MOST, Crews, cores  # noqa: PLC0415 - a server's start needs no parser
+
+    return Crews(WORKER, min(cores(), MOST), model)
+
+
 class _Dense:
     """The dense indexes, imported (numpy) at first use; ChromaDB only where a workspace needs it."""
 
-    def __init__(self) -> None:
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
         self._lock = threading.Lock()
         self._indexes: Any = None
 
     def __call__(self, folder: Path, source: VectorSource) -> DenseIndex:
+        index: DenseIndex = self._all().of(folder, source, stays_here=self._stays_here(folder))
+        return index
+
+    def drop(self, folder: Path) -> None:
+        """Lets go of what is held of a workspace that is about to be deleted, on a Chroma server too."""
+        self._all().drop(folder)
+
+    def _all(self) -> Any:
         with self._lock:
             if self._indexes is None:
                 from braindex.vectors.index import DenseIndexes  # noqa: PLC0415 - see above
+                from braindex.vectors.server import ChromaServer  # noqa: PLC0415 - the same
 
-                self._indexes = DenseIndexes()
-            index: DenseIndex = self._indexes.of(folder, source)
-        return index
+                here = self._settings
+                server = ChromaServer(here.chroma_url, here.chroma_headers) if here.chroma_url else None
+                self._indexes = DenseIndexes(here.exact_search_limit, server=server)
+            return self._indexes
 
-    def forget(self, folder: Path) -> None:
-        """Lets go of what is held of a workspace."""
-        with self._lock:
-            if self._indexes is not None:
-                self._indexes.forget(folder)
+    def _stays_here(self, folder: Path) -> bool:
+        """Whether the workspace's own `.env` keeps its vectors from a Chroma server elsewhere."""
+        if not self._settings.chroma_url:
+            return False
+        try:
+            root = json.loads((folder / WORKSPACE_FILE).read_text(encoding="utf-8"))["path"]
+        except (OSError, ValueError, TypeError, KeyError):  # a workspace that is not known yet, or not readable
+            return self._settings.vectors_stay_here(None)
+        return self._settings.vectors_stay_here(Path(root))
 
 
 class _Engines:
@@ -171,6 +211,78 @@ class _Engines:
         return self._made.get(name)
 
 
+def _doctor(settings: Settings, workspaces: Workspaces, embedders: _Embedders, dense: _Dense) -> "Doctor":
+    from braindex.services.doctor.examination import Doctor  # noqa: PLC0415 - see App.doctor
+    from braindex.services.doctor.parts import DoctorParts, SettingsFound  # noqa: PLC0415 - the same
+
+    found = SettingsFound(
+        tuple(sorted(settings.explicit)), settings.notes, _set_in_vain, local_mode=settings.memory_mode == "local"
+    )
+    parts = DoctorParts(
+        workspaces, embedders, dense, found, tuple(_engine_probes(settings)), _embedding_probe(settings)
+    )
+    return Doctor(settings.brain_dir, parts)
+
+
+def _set_in_vain(root: Path) -> list[str]:
+    """The variables of braindex's that a workspace's `.env` sets and that do not count there."""
+    variables = read_strangers_env(root)
+    texts = ((row, variables.get(row.name, "").strip()) for row in SETTINGS)
+    return [row.name for row, text in texts if text and not row.counts_in_workspace(text)]
+
+
+def _engine_probes(settings: Settings) -> Iterator["Probe"]:
+    """How each configured engine is asked whether it is there."""
+    from braindex.services.doctor.parts import Probe  # noqa: PLC0415 - see App.doctor
+    from braindex.transport.listing import openai_models  # noqa: PLC0415 - the same
+
+    if settings.deepseek_api_key:
+        models = [("DEEPSEEK_FLASH_MODEL", settings.deepseek_flash_model)]
+        models += [("DEEPSEEK_PRO_MODEL", settings.deepseek_pro_model)] if settings.deepseek_pro else []
+        key, url = settings.deepseek_api_key, settings.deepseek_base_url
+        yield Probe(
+            "DeepSeek",
+            shown_host(url),
+            tuple(models),
+            lambda: openai_models(deepseek_provider("deepseek-flash"), key, url),
+            stays_here=is_loopback(url),
+        )
+    if settings.ollama_model:
+        yield _ollama_probe("Ollama", settings.ollama_host, "OLLAMA_MODEL", settings.ollama_model)
+
+
+def _ollama_probe(name: str, host: str, setting: str, model: str) -> "Probe":
+    from braindex.services.doctor.parts import Probe  # noqa: PLC0415 - see App.doctor
+    from braindex.transport.listing import ollama_models  # noqa: PLC0415 - the same
+
+    return Probe(
+        name,
+        shown_host(host),
+        ((setting, model),),
+        lambda: ollama_models(host, setting),
+        stays_here=stays_here(host, model),
+        complete=not runs_in_cloud(model),
+        on_missing="run `ollama pull {model}`, or name another with " + setting,
+    )
+
+
+def _embedding_probe(settings: Settings) -> "Probe | None":
+    """How whoever embeds instead of the bundled model is asked whether it is there."""
+    from braindex.services.doctor.parts import Probe  # noqa: PLC0415 - see App.doctor
+
+    if settings.embedding == "bundled":
+        return None
+    if settings.embedding == "ollama":
+        return _ollama_probe("embedding", settings.ollama_host, "OLLAMA_EMBED_MODEL", settings.ollama_embed_model)
+    from braindex.embedding.openai_compatible import OpenAIEmbeddings  # noqa: PLC0415 - numpy
+    from braindex.transport.listing import openai_models  # noqa: PLC0415 - see App.doctor
+
+    key, url, model = settings.openai_api_key, settings.openai_base_url, settings.openai_embed_model
+    provider = OpenAIEmbeddings(model, key, url).provider
+    named = (("OPENAI_EMBED_MODEL", model),)
+    return Probe("embedding", shown_host(url), named, lambda: openai_models(provider, key, url), is_loopback(url))
+
+
 def build_app(settings: Settings) -> App:
     """The use cases over the data folder that the settings name.
 
@@ -178,8 +290,8 @@ def build_app(settings: Settings) -> App:
     """
     if settings.memory_mode == "local":
         confine_to_loopback()
-    dense = _Dense()
-    workspaces = Workspaces(settings.brain_dir, dense.forget)
+    dense = _Dense(settings)
+    workspaces = Workspaces(settings.brain_dir, dense.drop)
     prices = load_prices(Path(settings.prices_file).expanduser() if settings.prices_file else None)
     usage = UsageService(settings.brain_dir, prices, tracking=settings.token_tracking)
     limit = DailyLimit(usage, settings.max_daily_cost)
@@ -188,7 +300,10 @@ def build_app(settings: Settings) -> App:
     warm_ups = WarmUps(usage, enabled=settings.brief_warmup)
     parts = BriefParts(engines, BriefWriter(arms, usage), warm_ups, settings.rules, settings.options)
     briefs = Briefs(workspaces, parts)
-    scans = Scans(workspaces, ScanParts(embedders, dense, settings.options, briefs.after_scan))
+    scans = Scans(
+        workspaces,
+        ScanParts(embedders, dense, settings.options, briefs.after_scan, lambda: _crews(embedders.local)),
+    )
     freshness = Freshness(workspaces, scans, settings.options)
     writer = Writer(engines, briefs, usage, warm_ups, settings.rules)
     return App(
@@ -199,5 +314,6 @@ def build_app(settings: Settings) -> App:
         briefs=briefs,
         usage=usage,
         warm_ups=warm_ups,
-        status=Status(scans, briefs),
+        status=Status(scans, briefs, freshness.looks),
+        doctor=lambda: _doctor(settings, workspaces, embedders, dense),
     )

@@ -1,16 +1,17 @@
 """Settings: frozen, read once from flags, environment and `.env` files, every mistake reported at once."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from braindex.config.contradictions import contradictions
 from braindex.config.data_folder import DEFAULT_FOLDER, DataFolder, data_folder
 from braindex.config.env_files import ENV_FILE, LARGEST_ENV, quoted, read_strangers_env, read_users_env
+from braindex.config.readers import Headers
 from braindex.config.table import SETTINGS, Setting
 from braindex.domain.errors import UsageError
-from braindex.domain.hosts import stays_here
+from braindex.domain.hosts import is_loopback, stays_here
 from braindex.domain.options import WorkspaceOptions
 from braindex.domain.routing import Mode, RoutingRules
 
@@ -63,12 +64,15 @@ class Settings:
     openai_api_key: str
     openai_base_url: str
     openai_embed_model: str
+    exact_search_limit: int
     cloud_escalation_words: int
     architecture_keywords: tuple[str, ...]
     brief_warmup: bool
     token_tracking: bool
     prices_file: str
     max_daily_cost: float | None
+    chroma_url: str
+    chroma_headers: Headers = field(repr=False)
     explicit: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
@@ -116,6 +120,15 @@ class Settings:
             self.embedding == "ollama" and stays_here(self.ollama_host, self.ollama_embed_model)
         )
         return self.embedding if stays or self.for_workspace(root).memory_mode != "local" else "bundled"
+
+    def vectors_stay_here(self, root: Path | None) -> bool:
+        """Whether the vectors of one workspace must not go to a Chroma server, since that is another machine.
+
+        Nothing goes there of a workspace whose folder, and so its wish, is not known.
+        """
+        if not self.chroma_url or is_loopback(self.chroma_url):
+            return False
+        return root is None or self.for_workspace(root).memory_mode == "local"
 
     @property
     def ollama_stays_here(self) -> bool:

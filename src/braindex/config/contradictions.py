@@ -40,6 +40,11 @@ def _leaves_this_machine(values: Mapping[str, Any]) -> list[str]:
             f"OLLAMA_HOST is {shown_host(values['ollama_host'])}, and MEMORY_MODE=local allows this machine alone: "
             "unset OLLAMA_HOST or make it 127.0.0.1, or choose another MEMORY_MODE"
         )
+    if values["chroma_url"] and not is_loopback(values["chroma_url"]):
+        found.append(
+            f"CHROMA_URL is {shown_host(values['chroma_url'])}, and MEMORY_MODE=local allows this machine alone: "
+            "unset CHROMA_URL or make it a server on 127.0.0.1, or choose another MEMORY_MODE"
+        )
     if runs_in_cloud(values["ollama_model"]):
         found.append(
             f"OLLAMA_MODEL is {values['ollama_model']}, which Ollama passes on to its cloud, and MEMORY_MODE=local "

@@ -1,13 +1,23 @@
 """How the text of a setting becomes its value. Each raises ValueError for a text that is none of its kind."""
 
+import json
 import math
 import os
+import re
 from collections.abc import Callable
 from typing import Final
+from urllib.parse import parse_qsl, urlsplit
 
 from braindex.domain.hosts import corrected_host
 
 UNSET: Final = ""
+Headers = tuple[tuple[str, str], ...]
+_HEADER_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # a token of RFC 9110, 5.6.2
+_HEADER_VALUE: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
+# What belongs to the request itself: another value would change what is sent, or to whom.
+_NOT_FOR_USERS: Final = frozenset(
+    {"accept-encoding", "connection", "content-length", "content-type", "host", "te", "transfer-encoding", "upgrade"}
+)
 
 
 def number(*, zero: bool) -> Callable[[str], float]:
@@ -25,6 +35,13 @@ def number(*, zero: bool) -> Callable[[str], float]:
 def positive_int(text: str) -> int:
     value = int(text)
     if value <= 0:
+        raise ValueError
+    return value
+
+
+def whole_number(text: str) -> int:
+    value = int(text)
+    if value < 0:
         raise ValueError
     return value
 
@@ -82,3 +99,51 @@ def url(text: str) -> str:
 def ollama_host(text: str) -> str:
     """As Ollama itself reads OLLAMA_HOST; an address to listen on everywhere becomes loopback."""
     return corrected_host(text)
+
+
+def chroma_url(text: str) -> str:
+    """An http or https address that may end in `?tenant=T&database=D`, or no text at all.
+
+    A user name in it is refused, since it belongs into CHROMA_HEADERS; so is any other part that would be left unused.
+    """
+    if not text:
+        return UNSET
+    parts = urlsplit(url(text))
+    pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
+    known = all(name in {"tenant", "database"} and value for name, value in pairs)
+    if not parts.hostname or "@" in parts.netloc or parts.fragment or not known or len(dict(pairs)) < len(pairs):
+        raise ValueError
+    if parts.port == 0:  # reading the port raises ValueError for one that is out of range
+        raise ValueError
+    return parts._replace(scheme=parts.scheme.lower(), path=parts.path.rstrip("/")).geturl()
+
+
+def headers(text: str) -> Headers:
+    """HTTP headers: `Name: value` or `Name=value`, separated by commas or newlines, or one JSON object."""
+    pairs = _headers_of_json(text) if text.startswith("{") else _headers_of_text(text)
+    for name, value in pairs:
+        allowed = name.lower() not in _NOT_FOR_USERS
+        if not (allowed and _HEADER_NAME.fullmatch(name) and _HEADER_VALUE.fullmatch(value)):
+            raise ValueError
+    if len({name.lower() for name, _ in pairs}) < len(pairs):
+        raise ValueError
+    return pairs
+
+
+def _headers_of_json(text: str) -> Headers:
+    try:
+        found = json.loads(text)
+    except RecursionError:
+        raise ValueError from None
+    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        raise ValueError
+    return tuple((name, value.strip()) for name, value in found.items())
+
+
+def _headers_of_text(text: str) -> Headers:
+    """A value that holds a comma has to come as JSON: what follows the comma is no header."""
+    parts = [part.strip() for part in re.split(r"[,\n]", text) if part.strip()]
+    found = [re.fullmatch(r"([^:=\s]+)\s*[:=]\s*(.*)", part) for part in parts]
+    if None in found:
+        raise ValueError
+    return tuple((match[1], match[2].strip()) for match in found if match is not None)

@@ -6,7 +6,9 @@ from typing import Any, Final
 
 from braindex.config.readers import (
     boolean,
+    chroma_url,
     file_path,
+    headers,
     number,
     ollama_host,
     one_of,
@@ -14,6 +16,7 @@ from braindex.config.readers import (
     positive_int,
     suffixes,
     url,
+    whole_number,
     words,
 )
 from braindex.domain.routing import ARCHITECTURE_KEYWORDS
@@ -38,8 +41,8 @@ class Setting:
 
     @property
     def is_address(self) -> bool:
-        """Whether it is one: what stands there may hold a password or a key, so a message never repeats it."""
-        return self.read in (url, ollama_host)
+        """Whether it is one, or what is sent to one: it may hold a password or a key, so a message never repeats it."""
+        return self.read in (url, ollama_host, chroma_url, headers)
 
     def is_users_alone(self, text: str) -> bool:
         """Whether a workspace's `.env` may not set it, or not to this text."""
@@ -145,6 +148,10 @@ SETTINGS: Final = (
         "The model of EMBEDDING=openai.",
     ),
     Setting(
+        "EXACT_SEARCH_LIMIT", "exact_search_limit", whole_number, "250000", "a whole number, 0 or more",
+        "Workspaces of up to so many entities are searched exactly, in memory; larger ones by ChromaDB.",
+    ),
+    Setting(
         "CLOUD_ESCALATION_WORD_COUNT", "cloud_escalation_words", positive_int, "40", "a whole number above 0",
         "Questions of so many words go to the cloud, where one is configured and allowed.",
         from_workspace=True,
@@ -166,6 +173,17 @@ SETTINGS: Final = (
     Setting(
         "PRICES_FILE", "prices_file", file_path, "", "a file",
         "Prices of your own, laid over the shipped table.",
+    ),
+    Setting(
+        "CHROMA_URL", "chroma_url", chroma_url, "",
+        "an http or https address such as http://127.0.0.1:8000, at most with ?tenant=T&database=D behind it",
+        "A Chroma server that keeps the vectors instead of the embedded ChromaDB. They are made of your source, and so "
+        "leave this machine where the server is another one.",
+    ),
+    Setting(
+        "CHROMA_HEADERS", "chroma_headers", headers, "",
+        "HTTP headers such as `X-Chroma-Token: KEY`, separated by commas, or a JSON object",
+        "HTTP headers for the Chroma server, separated by commas, such as X-Chroma-Token: KEY; or a JSON object.",
     ),
     Setting(
         "MAX_DAILY_COST", "max_daily_cost", optional_amount, "", "an amount in US dollars, 0 or more",

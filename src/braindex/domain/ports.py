@@ -71,6 +71,17 @@ class DenseIndex(Protocol):
         """Row ids with distances, nearest first; equal distances by row id. `among` restricts the search."""
         ...
 
+    @property
+    def remark(self) -> str:
+        """In one line what the last `nearest` had to do without, such as a server that is away; else ""."""
+        ...
+
+    def begin(
+        self, question: Vector, limit: int, among: Sequence[int] | None = None
+    ) -> Callable[[], list[tuple[int, float]]]:
+        """`nearest`, begun now and perhaps beside what else the caller does; the returned call waits for it."""
+        ...
+
     def distances(self, question: Vector, rows: Sequence[int]) -> dict[int, float]:
         """The true distance of each row that has a vector."""
         ...
@@ -81,7 +92,14 @@ class DenseIndex(Protocol):
 
     def sync(self, *, wait_seconds: float = 0.0, stop: Callable[[], bool] = ...) -> int:
         """Takes in the vector changes that wait in the source's outbox; returns how many. What is left, the next
-        call takes in. Raises a BraindexError when the index on disk is busy or cannot be written: nothing is lost.
+        call takes in. Raises a BraindexError when the index on disk is busy or cannot be written, or its server is
+        away: nothing is lost.
+        """
+        ...
+
+    def problems(self, *, wait_seconds: float = 0.0, stop: Callable[[], bool] = ...) -> list[str]:
+        """What the index on disk or on its server holds otherwise than the source, a line each; the next `sync` then
+        builds it anew. Reads everything. Raises a BraindexError when it is busy or away, which says nothing of it.
         """
         ...
 
@@ -114,12 +132,12 @@ class VectorSource(Protocol):
 
     def vector_count(self) -> int: ...
 
-    def all_vectors(self) -> "tuple[array[int], bytearray]":
-        """Every row that has a vector, in ascending order, with the matrix."""
+    def dimension(self) -> int | None:
+        """How many numbers each vector has; None where there never was one."""
         ...
 
     def stream_vectors(self) -> "Iterator[tuple[array[int], bytearray]]":
-        """The same in blocks, for what is too large to hold at once."""
+        """Every row that has a vector, in ascending order, with the matrix, block by block."""
         ...
 
     def vectors(self, rows: Iterable[int]) -> dict[int, Vector]: ...
@@ -136,6 +154,14 @@ class VectorSource(Protocol):
 
     def outbox_done(self, changes: Sequence[VectorChange]) -> int:
         """Forget changes that were taken in, unless newer ones replaced them; the applied generation."""
+        ...
+
+    def outbox_kept(self) -> bool:
+        """Whether changes are noted for a dense index: from `outbox_all` until `outbox_ends`."""
+        ...
+
+    def outbox_ends(self) -> None:
+        """Note no more changes: the dense index was given up."""
         ...
 
     def outbox_all(self) -> int:

@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import attrgetter
 from typing import Final
 
@@ -100,12 +101,18 @@ def file_stem(path: str) -> str:
 def stem_share(question: Mapping[str, float], text: str) -> float:
     """The share of the question's terms, weighted by idf, that stand in a text."""
     total = sum(question.values())
-    return sum(question.get(term, 0.0) for term in set(terms(text))) / total if total else 0.0
+    return sum(question.get(term, 0.0) for term in _parts(text)) / total if total else 0.0
+
+
+@lru_cache(maxsize=20_000)
+def _parts(name: str) -> frozenset[str]:
+    """The terms of a name; questions meet the same names again."""
+    return frozenset(terms(name))
 
 
 def name_share(question: Mapping[str, float], name: str) -> float:
     """The share of the name's terms in the question × min(1, 3 × the share of the question they cover)."""
-    parts = set(terms(name))
+    parts = _parts(name)
     common = [part for part in parts if part in question]
     if not common:
         return 0.0
@@ -242,7 +249,7 @@ def old_folders(paths: Collection[str]) -> frozenset[str]:
 
 def _in_old_folder(path: str, old: frozenset[str]) -> bool:
     match = _VERSION.search(path) if old else None
-    return _OLD.search(path) is not None or (match is not None and path[: match.end()] in old)
+    return match is not None and path[: match.end()] in old
 
 
 _EVERYTHING: Final = EntityFilter()
@@ -265,27 +272,72 @@ def waived_by(narrowed: EntityFilter) -> Waived:
 _PROSE_KINDS: Final = frozenset({"heading", "element", "file", "front-matter", "checklist-item", "code-block"})
 
 
+@dataclass(frozen=True, slots=True)
+class _Looks:
+    """What a path says of its file. The first three are in the order of `_ASKS`."""
+
+    test: bool
+    example: bool
+    built: bool
+    declaration: bool
+    old: bool
+
+
+@lru_cache(maxsize=20_000)
+def _looks(path: str) -> _Looks:
+    patterns = (_TEST, _EXAMPLE, _BUILT, _DECLARATION, _OLD)
+    return _Looks(*(pattern.search(path) is not None for pattern in patterns))
+
+
+@dataclass(frozen=True, slots=True)
+class _Wants:
+    """What a question names, and so does not want to be held back; as `_Looks`."""
+
+    test: bool
+    example: bool
+    built: bool
+    declaration: bool
+    old: bool
+    prose: bool
+    configuration: bool
+
+
+@lru_cache(maxsize=64)
+def _wants(text: str, waived: Waived) -> _Wants:
+    prose = waived.prose or _ASKS_PROSE.search(text) is not None
+    test, example, built = (asked.search(text) is not None for _, _, asked in _ASKS)
+    return _Wants(
+        test=test,
+        example=example or prose,
+        built=built,
+        declaration=_ASKS_DECLARATION.search(text) is not None,
+        old=_ASKS_OLD.search(text) is not None,
+        prose=prose,
+        configuration=prose or waived.configuration or _ASKS_CONFIGURATION.search(text) is not None,
+    )
+
+
 def path_penalty(
     analysis: Analysis, path: str, language: str, old: frozenset[str] = frozenset(), waived: Waived = Waived()
 ) -> float:
     """The factor of a file that is seldom the answer (tests, examples, built copies, declarations, prose, data, old
     versions), 1.0 where the question names the thing. `old` are the `old_folders` around.
     """
-    text = analysis.whole
-    prose = waived.prose or _ASKS_PROSE.search(text) is not None
+    looks, wants = _looks(path), _wants(analysis.whole, waived)
     factor = 1.0
-    for pattern, penalty, asked in _ASKS:
-        wanted = asked.search(text) is not None or (pattern is _EXAMPLE and prose)
-        if pattern.search(path) and not wanted:
+    for (_, penalty, _), is_one, wanted in zip(
+        _ASKS, (looks.test, looks.example, looks.built), (wants.test, wants.example, wants.built), strict=True
+    ):
+        if is_one and not wanted:
             factor *= penalty
     if analysis.type != "web":
-        if _DECLARATION.search(path) and not _ASKS_DECLARATION.search(text):
+        if looks.declaration and not wants.declaration:
             factor *= 0.1
-        if language in _PROSE_LANGUAGES and not prose:
+        if language in _PROSE_LANGUAGES and not wants.prose:
             factor *= 0.1
-        if language == "text" and not (prose or waived.configuration or _ASKS_CONFIGURATION.search(text)):
+        if language == "text" and not wants.configuration:
             factor *= 0.1
-    if analysis.type in {"phrase", "how", "symbol"} and _in_old_folder(path, old) and not _ASKS_OLD.search(text):
+    if analysis.type in {"phrase", "how", "symbol"} and not wants.old and (looks.old or _in_old_folder(path, old)):
         factor *= 0.2
     if analysis.type == "action" and file_stem(path) in _INDEX_STEMS:
         factor *= 0.5

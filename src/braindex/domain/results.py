@@ -118,7 +118,11 @@ class BriefState:
 
 @dataclass(frozen=True, slots=True)
 class ScanStatus:
-    """What a workspace holds and what is happening to it."""
+    """What a workspace holds and what is happening to it.
+
+    `freshness` says in one line what is known to be behind the disk, "current" when nothing is, "" when nobody looked.
+    `files_known`: how many files the walk of a scan that has not ended came to, None where that is not known.
+    """
 
     workspace: Workspace
     state: State
@@ -133,6 +137,8 @@ class ScanStatus:
     brief: BriefState | None = None
     languages: dict[str, int] = field(default_factory=dict)
     kinds: dict[str, int] = field(default_factory=dict)
+    freshness: str = ""
+    files_known: int | None = None
 
     def as_json(self) -> dict[str, Any]:
         progress = self.progress
@@ -144,6 +150,7 @@ class ScanStatus:
             "files": self.files,
             "entities": self.entities,
             "complete": self.complete,
+            "freshness": self.freshness,
             "brief": self.brief.as_json() if self.brief else None,
             "phase": progress.phase if progress else None,
             "files_done": progress.files_done if progress else None,

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from itertools import chain
 from typing import Final
 
@@ -22,6 +23,7 @@ STOP_WORDS: Final = frozenset(
 )
 
 _MEMO_LIMIT: Final = 200_000
+_KEPT_TEXTS: Final = 1_024  # a chunk of files has some hundred entities
 _MAX_TOKEN: Final = 64  # longer runs are data (hashes, base64), not words
 
 _CJK: Final = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
@@ -99,9 +101,17 @@ class _TermMemo(dict[str, tuple[str, ...]]):
 _MEMO: Final = _TermMemo()
 
 
+@lru_cache(maxsize=_KEPT_TEXTS)
+def tokens(text: str) -> list[str]:
+    """The tokens of a text in order; not to be changed. An entity's text is asked for twice in short order, by its
+    terms and by the model.
+    """
+    return TOKEN.findall(text)
+
+
 def terms(text: str) -> list[str]:
     """Index terms of a text: the stems of its sub-words, and each compound identifier whole (getUser → getuser)."""
-    return list(chain.from_iterable(map(_MEMO.__getitem__, TOKEN.findall(text))))
+    return list(chain.from_iterable(map(_MEMO.__getitem__, tokens(text))))
 
 
 def content_words(words: Iterable[str]) -> list[str]:

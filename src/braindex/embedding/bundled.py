@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from braindex.domain.ports import Passage, Vector
-from braindex.domain.words import SUBWORD, TOKEN
+from braindex.domain.words import SUBWORD, tokens
 
 Floats = npt.NDArray[np.float32]
 
@@ -74,13 +74,13 @@ class _Pieces(dict[str, tuple[int, ...]]):
 
     def ids(self, text: str, limit: int) -> list[int]:
         """Token ids in order, ended by the word that reaches `limit`."""
-        tokens = TOKEN.findall(text)
-        every = list(chain.from_iterable(map(self.__getitem__, tokens)))
-        return every if len(every) < limit else self._ended(tokens, limit)
+        found = tokens(text)
+        every = list(chain.from_iterable(map(self.__getitem__, found)))
+        return every if len(every) < limit else self._ended(found, limit)
 
-    def _ended(self, tokens: Iterable[str], limit: int) -> list[int]:
+    def _ended(self, found: Iterable[str], limit: int) -> list[int]:
         out: list[int] = []
-        for token in tokens:
+        for token in found:
             ids = self[token]
             if len(out) + len(ids) < limit:
                 out.extend(ids)
@@ -160,12 +160,13 @@ class BundledEmbedder:
             (self._path_ids(table, passage.path), PATH[0]),
         )
         known = weights.get
-        for tokens, weight in fields:
-            for token in tokens:
+        for field, weight in fields:
+            for token in field:
                 weights[token] = known(token, 0.0) + weight
         if weights:
             rows = np.fromiter(weights, np.int64, len(weights))
-            np.dot(np.fromiter(weights.values(), np.float32, len(weights)), table.documents[rows], out=total)
+            scale = np.fromiter(weights.values(), np.float32, len(weights))
+            np.dot(scale, table.documents.take(rows, axis=0), out=total)
         return bool(weights)
 
     def _path_ids(self, table: _Table, path: str) -> list[int]:

@@ -5,8 +5,8 @@ import os
 import stat
 import sys
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -90,7 +90,8 @@ class WalkRules:
 
     `own_folders` are braindex's data folders: inside, around or the same as the root. `known_files` says that
     the last scan found files, so that an empty root means an unmounted disk. `defaults` turns on what
-    .memignore can bring back. `fold_case` matches ignore rules as git does where file names ignore case.
+    .memignore can bring back. `fold_case` matches ignore rules as git does where file names ignore case. `on_folder`
+    is called with the path of each folder before it is listed.
     """
 
     max_file_bytes: int = 1_000_000
@@ -98,6 +99,7 @@ class WalkRules:
     known_files: bool = False
     defaults: bool = True
     fold_case: bool = sys.platform in {"win32", "darwin"}
+    on_folder: Callable[[str], None] = field(default=lambda _: None, compare=False)
 
 
 def walk(root: Path, rules: WalkRules) -> Iterator[Found | Skipped]:
@@ -207,6 +209,7 @@ class _Walk:
             raise RootMissing(self._root)
 
     def _inside(self, folder: _Folder) -> Iterator[Found | Skipped | _Folder]:
+        self._rules.on_folder(folder.where)
         try:
             entries = _listing(folder)
         except OSError as error:

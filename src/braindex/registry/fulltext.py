@@ -2,7 +2,10 @@
 
 # ruff: noqa: S608 - only constants of this room become part of a statement; values are parameters
 
+import threading
+from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from braindex.domain.units import EntityFilter, Terms
@@ -26,9 +29,34 @@ _INSERT: Final = "INSERT INTO fulltext (rowid, name, parent, signature, path, do
 _MAX_TERMS: Final = 128
 # Rows read beyond the cut. Most ties at the cut end within them, and a second reading costs as much as the first.
 _SPARE: Final = 64
-_MOST_PLACES: Final = 2_500
+_MOST_PLACES: Final = 1_500
 _LEAST_TERMS: Final = 2
+_TOO_MANY_PLACES: Final = 4 * _MOST_PLACES  # some 20 ms
+_KEPT_INDEXES: Final = 3
+_KEPT_COUNTS: Final = 20_000  # some 2 MB
 _SPACE: Final = str.maketrans(dict.fromkeys((*range(33), 127), " "))
+
+
+class _Counts:
+    """Frequencies of the indexes asked last, each until its generation moves; bounded, and safe from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Path, tuple[object, dict[str, int]]] = OrderedDict()
+
+    def of(self, database: Database) -> dict[str, int]:
+        generation = database.value("SELECT value FROM meta WHERE key = 'generation'")
+        with self._lock:
+            at, counts = self._kept.pop(database.path, (None, {}))
+            if at != generation or len(counts) > _KEPT_COUNTS:
+                counts = {}
+            self._kept[database.path] = generation, counts
+            while len(self._kept) > _KEPT_INDEXES:
+                self._kept.popitem(last=False)
+        return counts
+
+
+_counts: Final = _Counts()
 
 
 class FullText:
@@ -36,8 +64,6 @@ class FullText:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._counts: dict[str, int] = {}
-        self._counted_at: object = None
 
     def put(self, rows: Iterable[tuple[int, Terms]]) -> None:
         self._database.many(_INSERT, ((row, *_columns(terms)) for row, terms in rows))
@@ -60,25 +86,36 @@ class FullText:
     def frequencies(self, terms: Iterable[str]) -> dict[str, int]:
         """How many entities have each term, in any column; 0 where none has.
 
-        Counting reads the term's whole list, and one question asks for the same terms several times: counts are
-        kept until the index changes.
+        Counting reads the term's whole list, and questions ask for the same terms again and again: this process keeps
+        counts until the index changes.
         """
-        generation = self._database.value("SELECT value FROM meta WHERE key = 'generation'")
-        if generation != self._counted_at:
-            self._counts, self._counted_at = {}, generation
+        counts = _counts.of(self._database)
         wanted = list(dict.fromkeys(terms))
         for term in wanted:
-            if term not in self._counts:
+            if term not in counts:
                 found = self._database.value("SELECT doc FROM fulltext_terms WHERE term = ?", (_folded(term),))
-                self._counts[term] = int(found or 0)
-        return {term: self._counts[term] for term in wanted}
+                counts[term] = int(found or 0)
+        return {term: counts[term] for term in wanted}
 
     def search(self, terms: Sequence[str], limit: int, narrowed: EntityFilter) -> list[tuple[int, float]]:
         """The best `limit` rows with their BM25 scores, best first; ties by path, line, name."""
-        frequent, rare = self._by_use(terms)
-        found = self._ranked(rare, limit, narrowed)
+        rare, frequent = self.searched(terms)
+        if len(rare) == _LEAST_TERMS and sum(self.frequencies(rare).values()) > _TOO_MANY_PLACES:
+            found = self._of_two(rare, limit, narrowed)
+        else:
+            found = self._ranked(_any_of(rare), limit, narrowed)
         if frequent and len(found) < limit:
-            found = self._ranked(rare + frequent, limit, narrowed)
+            found = self._ranked(_any_of(rare + frequent), limit, narrowed)
+        return found
+
+    def _of_two(self, terms: Sequence[str], limit: int, narrowed: EntityFilter) -> list[tuple[int, float]]:
+        """Where even the two rarest terms are in very many rows: those that have both, then those with the rarest."""
+        found = self._ranked(" AND ".join(map(_quoted, terms)), limit, narrowed)
+        if len(found) < limit:
+            rarest = min(terms, key=lambda term: (self.frequencies([term])[term], term))
+            known = {row for row, _ in found}
+            others = self._ranked(_quoted(rarest), limit, narrowed)
+            found += [one for one in others if one[0] not in known][: limit - len(found)]
         return found
 
     def rows_with(self, terms: Sequence[str], rows: Sequence[int]) -> frozenset[int]:
@@ -105,46 +142,47 @@ class FullText:
         quoted = '"' + " ".join(words).replace('"', '""') + '"'
         return [row for (row,) in self._database.rows(sql, (quoted, *parameters, limit))]
 
-    def _by_use(self, terms: Sequence[str]) -> tuple[list[str], list[str]]:
-        """The terms that occur, in the order they came, those that are left for later apart.
+    def searched(self, terms: Sequence[str]) -> tuple[list[str], list[str]]:
+        """The terms that a search for these looks for, in the order they came, and those that it looks for as well
+        where the first find too few.
 
         Scoring takes about 2.5 µs a match, whatever the match says, and the rarest terms say the most. So terms are
         taken from the rarest on, until their places are as many as a search can score in a few milliseconds.
         """
         counts = self.frequencies(_clean(terms))
-        occurring = sorted((count, term) for term, count in counts.items() if count)
-        kept: set[str] = set()
+        occurring = sorted((count, term) for term, count in counts.items() if count)[:_MAX_TERMS]
+        first: set[str] = set()
+        later: set[str] = set()
         places = 0
-        for count, term in occurring[:_MAX_TERMS]:
+        for count, term in occurring:
             places += count
-            if places > _MOST_PLACES and len(kept) >= _LEAST_TERMS:
-                break
-            kept.add(term)
-        later = {term for _, term in occurring[:_MAX_TERMS]} - kept
-        return [term for term in counts if term in later], [term for term in counts if term in kept]
+            if places <= _MOST_PLACES or len(first) < _LEAST_TERMS:
+                first.add(term)
+            elif places <= _TOO_MANY_PLACES:
+                later.add(term)
+        return [term for term in counts if term in first], [term for term in counts if term in later]
 
-    def _ranked(self, terms: Sequence[str], limit: int, narrowed: EntityFilter) -> list[tuple[int, float]]:
-        if not terms or limit < 1:
+    def _ranked(self, words: str, limit: int, narrowed: EntityFilter) -> list[tuple[int, float]]:
+        if not words or limit < 1:
             return []
-        found = self._past_the_tie(terms, limit, narrowed)
+        found = self._past_the_tie(words, limit, narrowed)
         keys = self._tie_keys([row for row, _ in found])
         found.sort(key=lambda one: (one[1], keys[one[0]]))
         return [(row, -score) for row, score in found[:limit]]
 
-    def _past_the_tie(self, terms: Sequence[str], limit: int, narrowed: EntityFilter) -> list[tuple[int, float]]:
+    def _past_the_tie(self, words: str, limit: int, narrowed: EntityFilter) -> list[tuple[int, float]]:
         """At least the best `limit`, and all that tie with the last of them: which of those is not SQLite's choice."""
         asked = limit + _SPARE
         while True:
-            found = self._match(terms, asked, narrowed)
+            found = self._match(words, asked, narrowed)
             if len(found) < asked:
                 return found
             if found[-1][1] > found[limit - 1][1]:
                 return [one for one in found if one[1] <= found[limit - 1][1]]
             asked *= 4
 
-    def _match(self, terms: Sequence[str], limit: int, narrowed: EntityFilter) -> list[tuple[int, float]]:
+    def _match(self, words: str, limit: int, narrowed: EntityFilter) -> list[tuple[int, float]]:
         """Rows with FTS5's scores, which are negative: the lowest is the best."""
-        words = _any_of(terms)
         if narrowed.is_empty:
             sql = f"SELECT rowid, {_BM25} AS score FROM fulltext WHERE fulltext MATCH ? ORDER BY score LIMIT ?"
             return [(row, score) for row, score in self._database.rows(sql, (words, limit))]
@@ -172,7 +210,11 @@ class FullText:
 
 def _any_of(terms: Sequence[str]) -> str:
     """A query for any of the terms as they are: no operators, no phrases."""
-    return " OR ".join('"' + term.replace('"', '""') + '"' for term in terms)
+    return " OR ".join(map(_quoted, terms))
+
+
+def _quoted(term: str) -> str:
+    return '"' + term.replace('"', '""') + '"'
 
 
 def _columns(terms: Terms) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ MIGRATIONS: Final = (
     ),
     Migration("index-2-refused-files", files.REFUSED),
     Migration("index-3-vector-stamps", stored_vectors.STAMPS),
+    Migration("index-4-counts", meta.COUNTS),
 )  # fmt: skip
 _REMEDY: Final = "It holds nothing that a scan does not rebuild: scan the workspace again."
 _EVERYTHING: Final = EntityFilter()
@@ -220,6 +221,8 @@ class IndexStore(Closing):
         return self._tables.entities.rows(narrowed)
 
     def entity_count(self, narrowed: EntityFilter = _EVERYTHING) -> int:
+        if narrowed.is_empty:
+            return self._tables.meta.number(meta.ENTITY_COUNT)
         return self._tables.entities.count(narrowed)
 
     def rows_by_name(self, names: Sequence[str], narrowed: EntityFilter = _EVERYTHING) -> list[int]:
@@ -252,6 +255,10 @@ class IndexStore(Closing):
         with self.snapshot():
             return self._tables.fulltext.search(terms, limit, narrowed)
 
+    def searched(self, terms: Sequence[str]) -> tuple[list[str], list[str]]:
+        """The terms that every search for these looks for, and those that count only where the first find too few."""
+        return self._tables.fulltext.searched(terms)
+
     def rows_with(self, terms: Sequence[str], rows: Sequence[int]) -> frozenset[int]:
         """Those of some rows that have any of the terms."""
         return self._tables.fulltext.rows_with(terms, rows)
@@ -274,17 +281,15 @@ class IndexStore(Closing):
         """Vectors by row; rows without one are left out."""
         return self._tables.vectors.of_rows(rows)
 
-    def all_vectors(self) -> "tuple[array[int], bytearray]":
-        """Every row that has a vector, ascending, and the matrix: the vectors one after the other."""
-        with self.snapshot():
-            rows, matrix = self._tables.vectors.all()
-            if len(rows) != self.vector_count():
-                raise self._database.damaged("it lost vectors")
-        return rows, matrix
-
     def stream_vectors(self) -> "Iterator[tuple[array[int], bytearray]]":
-        """The same in blocks of a few thousand."""
-        return self._tables.vectors.stream()
+        """Every row that has a vector, ascending, with the vectors one after the other: a few thousand at a time."""
+        with self.snapshot():
+            left = self.vector_count()
+            for rows, matrix in self._tables.vectors.stream():
+                left -= len(rows)
+                yield rows, matrix
+            if left:
+                raise self._database.damaged("it lost vectors")
 
     def vector_rows(self, since: int = -1) -> "array[int]":
         """Rows that have a vector, ascending: all, or those whose vector was written after a vector generation."""
@@ -304,9 +309,21 @@ class IndexStore(Closing):
     def outbox_all(self) -> int:
         """Ask for every vector again, for a ChromaDB that was lost; returns the applied generation."""
         with self.transaction():
+            self._tables.meta.set(meta.OUTBOX_KEPT, 1)
             self._tables.outbox.add_all()
             self._tables.meta.add(meta.APPLIED_GENERATION, 1)
             return self.applied_generation()
+
+    def outbox_kept(self) -> bool:
+        """Whether changes are noted: where ChromaDB has a copy of the vectors."""
+        return bool(self._tables.meta.number(meta.OUTBOX_KEPT))
+
+    def outbox_ends(self) -> None:
+        """There is no copy any more: changes are noted again after `outbox_all`."""
+        with self.transaction():
+            self._tables.outbox.clear()
+            self._tables.meta.set(meta.OUTBOX_KEPT, 0)
+            self._tables.meta.add(meta.APPLIED_GENERATION, 1)
 
     def pending_rows(self) -> list[int]:
         """Rows whose vector ChromaDB has not taken in yet."""

@@ -17,11 +17,21 @@ SCHEMA: Final = (
     ),
 )
 
+# `outbox_kept` is 1 where ChromaDB has a copy of the vectors and is told of every change. A new index has none.
+COUNTS: Final = (
+    "INSERT INTO meta SELECT 'entity_count', count(*) FROM entities",
+    "INSERT INTO meta SELECT 'outbox_kept', EXISTS (SELECT 1 FROM entities)",
+)
+
 GENERATION: Final = "generation"
 VECTOR_GENERATION: Final = "vector_generation"
 APPLIED_GENERATION: Final = "applied_generation"
 VECTOR_COUNT: Final = "vector_count"
-COUNTERS: Final = frozenset({GENERATION, VECTOR_GENERATION, APPLIED_GENERATION, VECTOR_COUNT})
+ENTITY_COUNT: Final = "entity_count"
+OUTBOX_KEPT: Final = "outbox_kept"
+COUNTERS: Final = frozenset(
+    {GENERATION, VECTOR_GENERATION, APPLIED_GENERATION, VECTOR_COUNT, ENTITY_COUNT, OUTBOX_KEPT}
+)
 MODEL: Final = "model"
 DIMENSION: Final = "dimension"
 SKIP_BARE: Final = "skip_bare_files"

@@ -25,8 +25,11 @@ class Outbox:
     def add(self, ids: Iterable[str]) -> None:
         self._database.many("INSERT OR REPLACE INTO outbox (id) VALUES (?)", [(one,) for one in ids])
 
-    def add_all(self) -> None:
+    def clear(self) -> None:
         self._database.run("DELETE FROM outbox")
+
+    def add_all(self) -> None:
+        self.clear()
         self._database.run(
             "INSERT INTO outbox (id) SELECT entities.id FROM entities "
             "JOIN vectors ON vectors.row = entities.row ORDER BY entities.row"

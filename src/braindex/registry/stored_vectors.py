@@ -78,14 +78,6 @@ class StoredVectors:
             yield found, bytearray(matrix)
             last = found[-1]
 
-    def all(self) -> Block:
-        """Everything in one matrix, which grows in place: a second copy never exists."""
-        rows, matrix = array("q"), bytearray()
-        for some, part in self.stream():
-            rows += some
-            matrix += part
-        return rows, matrix
-
     def rows(self, since: int) -> "array[int]":
         """Rows in ascending order whose stamp is above `since`, from the index alone."""
         sql = "SELECT row FROM vectors INDEXED BY vectors_stamp WHERE stamp > ?"

@@ -66,6 +66,7 @@ class Tables:
         self._check_dimension(unit for _, _, unit in plan.embedded())
         self._remove_rows(plan.gone)
         self._write_rows(plan)
+        self.meta.add(meta.ENTITY_COUNT, len(plan.added))
         self.meta.add(meta.GENERATION, 1)
         return plan.counts()
 
@@ -86,12 +87,15 @@ class Tables:
             self.database.run(f"DELETE FROM {table}")
         self.meta.forget(meta.MODEL, meta.DIMENSION)
         self.meta.set(meta.VECTOR_COUNT, 0)
+        self.meta.set(meta.ENTITY_COUNT, 0)
         for counter in (meta.GENERATION, meta.VECTOR_GENERATION, meta.APPLIED_GENERATION):
             self.meta.add(counter, 1)
 
     def check(self) -> None:
         """Raises StoreDamaged where the tables contradict each other: one of them lost rows."""
         entities = self.database.value("SELECT count(*) FROM entities")
+        if entities != self.meta.number(meta.ENTITY_COUNT):
+            raise self.database.damaged("it lost entities")
         if entities != self.fulltext.count():
             raise self.database.damaged("its full-text index has not as many rows as it has entities")
         if self.vectors.count() != self.meta.number(meta.VECTOR_COUNT):
@@ -133,7 +137,8 @@ class Tables:
         self.fulltext.delete(gone.values())
         without_vector = self.vectors.delete(gone.values())
         self.entities.delete(gone.values())
-        self.outbox.add(gone)
+        self.meta.add(meta.ENTITY_COUNT, -len(gone))
+        self._tell(gone)
         self._vectors_moved(-without_vector)
 
     def _write_rows(self, plan: Plan) -> None:
@@ -146,10 +151,15 @@ class Tables:
         vectors = [(row, unit.vector) for row, _, unit in plan.embedded() if unit.vector is not None]
         stored = self.vectors.put(vectors, self.meta.number(meta.VECTOR_GENERATION) + 1)
         # An entity that lost its vector must leave ChromaDB too; one that never had one was never there.
-        self.outbox.add(unit.id for _, _, unit in plan.changed)
-        self.outbox.add(unit.id for _, _, unit in plan.added if unit.vector is not None)
+        self._tell(unit.id for _, _, unit in plan.changed)
+        self._tell(unit.id for _, _, unit in plan.added if unit.vector is not None)
         if lost or stored:
             self._vectors_moved(stored - lost)
+
+    def _tell(self, ids: Iterable[str]) -> None:
+        """ChromaDB is told of changes where it has a copy of the vectors."""
+        if self.meta.number(meta.OUTBOX_KEPT):
+            self.outbox.add(ids)
 
     def _vectors_moved(self, difference: int) -> None:
         self.meta.add(meta.VECTOR_COUNT, difference)

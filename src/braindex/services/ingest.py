@@ -1,30 +1,27 @@
 """One scan of one workspace: walk, plan, read, parse, embed, store. Everything heavy happens here, batch by batch."""
 
 import gc
-import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from braindex.domain.engines import EngineCancelled
-from braindex.domain.errors import BraindexError
 from braindex.domain.options import WorkspaceOptions
 from braindex.domain.ports import Embedder, Vector
 from braindex.domain.results import ScanProgress, Skipped
-from braindex.domain.units import FileRecord, FileUnits, Terms, Unit
-from braindex.indexing.decode import SourceText, read_text
+from braindex.domain.units import FileRecord, FileUnits
 from braindex.indexing.extract import language_of
-from braindex.indexing.passages import VERSION, Indexed, index_file, terms_of
+from braindex.indexing.passages import VERSION
 from braindex.indexing.plan import Plan
 from braindex.indexing.walk import Found
 from braindex.registry.index import IndexStore
 from braindex.services.counts import Counts, Progress, ScanStopped
+from braindex.services.crew import Crews
+from braindex.services.reading import Outcome, Reader, Task, chunks, with_vectors
 from braindex.services.survey import known_files, survey
-
-log = logging.getLogger(__name__)
 
 BATCH_UNITS: Final = 1000  # entities in one transaction: large enough for SQLite, small enough to bound memory
 _PROGRESS_EVERY: Final = 0.1  # seconds
@@ -32,7 +29,7 @@ _PROGRESS_EVERY: Final = 0.1  # seconds
 
 @dataclass(slots=True)
 class _Batch:
-    files: list[tuple[FileRecord, list[Indexed]]] = field(default_factory=list)
+    files: list[tuple[FileRecord, Outcome]] = field(default_factory=list)
     units: int = 0
 
 
@@ -76,8 +73,11 @@ class Ingest:
         report: Progress,
         should_stop: Callable[[], bool],
         beside: IndexStore | None = None,
+        crews: Crews | None = None,
     ) -> None:
-        """`beside` is an index by the same model, whose vectors are taken instead of computed."""
+        """`beside` is an index by the same model, whose vectors are taken instead of computed. `crews` read large
+        numbers of files in other processes.
+        """
         self._root = root
         self._store = store
         self._embedder = embedder
@@ -86,6 +86,10 @@ class Ingest:
         self._should_stop = should_stop
         self._own_folder = own_folder
         self._beside = beside
+        self._crews = crews
+        # A provider is asked for a whole batch at once, and for no vector that is there already.
+        embeds = beside is None and crews is not None and crews.embedder is embedder
+        self._reader = Reader(root, options, embedder if embeds else None)
         self._counts = Counts()
         self._batch = _Batch()
         self._done = 0
@@ -134,42 +138,56 @@ class Ingest:
 
     def _read_all(self, todo: Plan, known: Mapping[str, FileRecord], started: int) -> None:
         touched: list[FileRecord] = []
-        for one in (*todo.new, *todo.suspect, *todo.retry):
-            self._check_stop()
+        files = (*todo.new, *todo.suspect, *todo.retry)
+        found = {one.path: one for one in files}
+        for outcomes in self._outcomes(files, known):
+            for outcome in outcomes:
+                record = self._take(outcome, found[outcome.path], known.get(outcome.path), started)
+                if record is not None:
+                    touched.append(record)
+                self._done += 1
+                if self._batch.units >= BATCH_UNITS:
+                    self._flush()
             self._say("parsing")
-            record = self._read_one(one, known.get(one.path), started)
-            if record is not None:
-                touched.append(record)
-            self._done += 1
-            if self._batch.units >= BATCH_UNITS:
-                self._flush()
+            self._check_stop()
         if touched:
             self._store.touch(touched)
 
-    def _read_one(self, found: Found, before: FileRecord | None, started: int) -> FileRecord | None:
+    def _outcomes(self, files: Sequence[Found], known: Mapping[str, FileRecord]) -> Iterator[list[Outcome]]:
+        """What the files hold, in their order: of many, other processes read them."""
+        groups = chunks(self._task(one, known.get(one.path)) for one in files)
+        crew = self._crews.for_files(self._reader, sum(one.size for one in files)) if self._crews else None
+        if crew is None:
+            yield from map(self._reader.read, groups)
+            return
+        with crew:
+            yield from crew.read(groups, self._check_stop)
+
+    def _task(self, found: Found, before: FileRecord | None) -> Task:
+        if before is None:
+            return Task(found)
+        return Task(found, before.digest, {} if before.refused else self._store.known_units(found.path))
+
+    def _take(self, outcome: Outcome, found: Found, before: FileRecord | None, started: int) -> FileRecord | None:
         """Queues a file whose content is new; returns the record of one that was only touched."""
-        source = read_text(self._root, found, self._options.max_file_bytes)
         record = FileRecord(
             path=found.path,
             size=found.size,
             mtime_ns=found.mtime_ns,
-            digest=b"" if isinstance(source, Skipped) else source.digest,
+            digest=outcome.digest,
             language=language_of(found.path) or "text",
             scanned_ns=started,
         )
-        if isinstance(source, Skipped):
-            return self._refuse(record, source, before)
-        if before is not None and before.digest == source.digest:
-            if before.refused:
+        if outcome.skipped is not None:
+            return self._refuse(record, outcome.skipped, before)
+        if outcome.same:
+            if before is not None and before.refused:
                 self._counts.skipped.append(Skipped(found.path, before.refused))
             return record
-        units = self._parse(found.path, source)
-        if isinstance(units, Skipped):
-            return self._refuse(record, units, before)
         is_new = before is None or bool(before.refused)
         self._counts.added += is_new
         self._counts.changed += not is_new
-        self._queue(record, units)
+        self._queue(record, outcome)
         return None
 
     def _refuse(self, record: FileRecord, skipped: Skipped, before: FileRecord | None) -> FileRecord | None:
@@ -179,22 +197,12 @@ class Ingest:
         if before is not None and (before.refused, before.digest) == (refused.refused, refused.digest):
             return refused
         self._counts.removed += before is not None and not before.refused
-        self._queue(refused, [])
+        self._queue(refused, Outcome(record.path, record.digest))
         return None
 
-    def _queue(self, record: FileRecord, units: list[Indexed]) -> None:
-        self._batch.files.append((record, units))
-        self._batch.units += max(1, len(units))
-
-    def _parse(self, path: str, source: SourceText) -> list[Indexed] | Skipped:
-        """The file's entities, or why there are none: one bad file never ends a scan."""
-        try:
-            return index_file(path, source.data, self._options.skip_bare_files)
-        except BraindexError as error:
-            return Skipped(path, str(error))
-        except Exception as error:  # any parser fault costs one file, and its reason is shown
-            log.exception("parsing failed for a file of %d bytes", len(source.data))
-            return Skipped(path, f"could not be parsed ({type(error).__name__}); the log has the details")
+    def _queue(self, record: FileRecord, outcome: Outcome) -> None:
+        self._batch.files.append((record, outcome))
+        self._batch.units += max(1, len(outcome.units))
 
     def _flush(self) -> None:
         if not self._batch.files:
@@ -203,29 +211,23 @@ class Ingest:
         batch, self._batch = self._batch, _Batch()
         self._store.write(self._embedded(batch.files))
 
-    def _embedded(self, files: Iterable[tuple[FileRecord, list[Indexed]]]) -> list[FileUnits]:
-        """Units ready to store; only what is new or changed is embedded."""
-        fresh: list[Indexed] = []
-        files = list(files)
-        for record, units in files:
-            known = self._store.known_units(record.path)
-            fresh += [one for one in units if known.get(one.id) != one.digest]
-        by_id = self._ready(fresh)
-        left = [one for one in fresh if one.id not in by_id]
-        vectors = self._embedder.passages([one.passage for one in left])
-        by_id.update((one.id, vector) for one, vector in zip(left, vectors, strict=True))
-        return [FileUnits(record, tuple(_unit(one, by_id) for one in units)) for record, units in files]
+    def _embedded(self, files: Sequence[tuple[FileRecord, Outcome]]) -> list[FileUnits]:
+        """Files ready to store: what their reader left without vectors gets them here, all of it at once."""
+        fresh = {one: passage for _, outcome in files for one, passage in outcome.unembedded.items()}
+        if not fresh:
+            return [FileUnits(record, outcome.units) for record, outcome in files]
+        digests = {unit.id: unit.digest for _, outcome in files for unit in outcome.units if unit.id in fresh}
+        vectors = self._ready({one: (passage.path, digests[one]) for one, passage in fresh.items()})
+        left = {one: passage for one, passage in fresh.items() if one not in vectors}
+        vectors.update(zip(left, self._embedder.passages(list(left.values())), strict=True))
+        return [FileUnits(record, with_vectors(outcome, vectors).units) for record, outcome in files]
 
-    def _ready(self, units: Iterable[Indexed]) -> dict[str, Vector | None]:
-        """The vectors that the index beside has of just these texts."""
+    def _ready(self, units: Mapping[str, tuple[str, bytes]]) -> dict[str, Vector | None]:
+        """The vectors that the index beside has of just these texts, given as path and digest by id."""
         if self._beside is None:
             return {}
-        digests: dict[str, dict[str, bytes]] = {}
-        for one in units:
-            if one.entity.path not in digests:
-                digests[one.entity.path] = self._beside.known_units(one.entity.path)
-        same = [one.id for one in units if digests[one.entity.path].get(one.id) == one.digest]
-        rows = self._beside.rows_of(same)
+        known = {path: self._beside.known_units(path) for path in {path for path, _ in units.values()}}
+        rows = self._beside.rows_of([one for one, (path, digest) in units.items() if known[path].get(one) == digest])
         vectors = self._beside.vectors(rows.values())
         return {one: vectors.get(row) for one, row in rows.items()}
 
@@ -239,18 +241,3 @@ class Ingest:
         if force or now - self._last_report >= _PROGRESS_EVERY:
             self._last_report = now
             self._report(ScanProgress(phase, self._done, self._total, self._store.entity_count()))
-
-
-_NO_TERMS: Final = Terms("", "", "", "", "", "")
-
-
-def _unit(one: Indexed, fresh: Mapping[str, bytes | None]) -> Unit:
-    """An unchanged unit carries neither terms nor vector: the store keeps what it has."""
-    changed = one.id in fresh
-    return Unit(
-        id=one.id,
-        entity=one.entity,
-        digest=one.digest,
-        terms=terms_of(one.passage) if changed else _NO_TERMS,
-        vector=fresh.get(one.id),
-    )

@@ -37,7 +37,7 @@ COMMON_LEAST: Final = 5  # … unless these are so few that a tenth of them says
 @dataclass(frozen=True, slots=True)
 class Retrieved:
     """Candidates, best first, and what the question was understood as. `note` says in one line why the vectors could
-    not help, else "".
+    not help, or not from where they should, else "".
     """
 
     analysis: Analysis
@@ -135,25 +135,30 @@ class Retriever:
 
     def _ranked(self, analysis: Analysis, question: _Asked, narrowed: EntityFilter, threshold: float) -> Retrieved:
         vector = question.vector
+        among = None if narrowed.is_empty else self._store.rows(narrowed)
+        dense = self._dense.begin(vector, ARM_LIMIT, among) if vector is not None else list
         lexical = dict(self._store.search(analysis.terms, ARM_LIMIT, narrowed))
         written = self._written(analysis, narrowed)
         named = self._named(analysis, narrowed)
-        rows = self._pool(vector, [*lexical, *written, *named], narrowed)
+        rows = list(dict.fromkeys([*(row for row, _ in dense()), *lexical, *written, *named]))
+        remark = self._dense.remark
         distances = self._dense.distances(vector, rows) if vector is not None else {}
         total = self._store.entity_count()
         counts = self._store.frequencies(analysis.terms)
         idf = {term: inverse_frequency(counts.get(term, 0), total) for term in analysis.terms}
         kept = [row for row in rows if distances.get(row, float("inf")) <= threshold]
         if len(kept) < len(rows):
-            asked = written.keys() | named
-            far = [row for row in rows if distances.get(row, float("inf")) > threshold and row not in asked]
-            telling = self._store.rows_with(self._telling(analysis, counts, total), far) | asked
+            telling = self._hit(analysis.terms, self._telling(analysis, counts, total), lexical)
+            telling |= written.keys() | named
+            far = [row for row in rows if distances.get(row, float("inf")) > threshold and row not in telling]
+            telling |= self._store.rows_with(self._telling(analysis, counts, total), far)
             kept = [row for row in rows if row in telling or distances.get(row, float("inf")) <= threshold]
         candidates = self._candidates(kept, distances, lexical)
         for one in candidates:
             one.written = written.get(one.row, 0.0)
         self._measure(analysis, question, candidates, idf)
-        return Retrieved(analysis, tuple(rank(analysis, candidates, idf, narrowed)), question.note)
+        note = "; ".join(part for part in (question.note, remark) if part)
+        return Retrieved(analysis, tuple(rank(analysis, candidates, idf, narrowed)), note)
 
     def _written(self, analysis: Analysis, narrowed: EntityFilter) -> dict[int, float]:
         """Rows that hold the question word for word, or the symbol it asks for: an error message, an option, a key.
@@ -174,11 +179,6 @@ class Retriever:
         last_parts = [name.replace("#", ".").replace("::", ".").rsplit(".", 1)[-1] for name in names]
         return self._store.rows_by_name([*names, *last_parts], narrowed)[:NAMED_LIMIT]
 
-    def _pool(self, vector: Vector | None, by_words: Sequence[int], narrowed: EntityFilter) -> list[int]:
-        among = None if narrowed.is_empty else self._store.rows(narrowed)
-        dense = self._dense.nearest(vector, ARM_LIMIT, among) if vector is not None else []
-        return list(dict.fromkeys([*(row for row, _ in dense), *by_words]))
-
     @staticmethod
     def _telling(analysis: Analysis, counts: Mapping[str, int], total: int) -> list[str]:
         """The words of the question that are evidence by themselves: neither stop words nor in over a tenth of the
@@ -186,6 +186,15 @@ class Retriever:
         """
         most = max(total // COMMON_SHARE, COMMON_LEAST)
         return [term for term in analysis.terms if counts.get(term, 0) <= most]
+
+    def _hit(self, asked: Sequence[str], telling: Sequence[str], lexical: Mapping[int, float]) -> set[int]:
+        """Those of the lexical arm's rows that are known to have a telling term: all, where it looked for no other.
+
+        Reading which rows have a term takes as long as the rest of the question where a hundred thousand may.
+        """
+        rare, frequent = self._store.searched(asked)
+        used = rare if len(lexical) >= ARM_LIMIT else rare + frequent
+        return set(lexical) if set(used) <= set(telling) else set()
 
     def _candidates(
         self, rows: Sequence[int], distances: Mapping[int, float], lexical: Mapping[int, float]

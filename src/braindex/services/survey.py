@@ -47,12 +47,17 @@ def survey(
     options: WorkspaceOptions,
     own_folder: Path,
     at_each: Callable[[], None] = lambda: None,
+    *,
+    on_folder: Callable[[str], None] = lambda _: None,
 ) -> Survey:
-    """Walks the root. `own_folder` is braindex's data folder; `at_each` is called for every row and may raise.
+    """Walks the root. `own_folder` is braindex's data folder; `at_each` is called for every row and may raise,
+    `on_folder` for every folder, as `walk` does.
 
     Raises what `walk` raises when the root is gone, unreadable or emptied.
     """
-    rules = WalkRules(max_file_bytes=options.max_file_bytes, own_folders=(own_folder,), known_files=bool(known))
+    rules = WalkRules(
+        max_file_bytes=options.max_file_bytes, own_folders=(own_folder,), known_files=bool(known), on_folder=on_folder
+    )
     found, skipped = [], []
     for one in walk(root, rules):
         at_each()

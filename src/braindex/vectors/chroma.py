@@ -8,36 +8,23 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
 
-from filelock import FileLock, Timeout
-
-from braindex.domain.errors import BraindexError
 from braindex.domain.ports import Vector
+from braindex.vectors import placement
+from braindex.vectors.backing import BATCH, HNSW, Entry, VectorIndexUnavailable, Wanted, never
 from braindex.vectors.exact import as_array
+from braindex.vectors.turn import Turns
 
 FOLDER: Final = "vector_db"
+LOCK: Final = f"{FOLDER}.lock"
+MARKERS: Final = (f"{FOLDER}.writing", f"{FOLDER}.reading")
 COLLECTION: Final = "entities"
-# One call takes 5,461 ids at most; smaller ones let others in between and need less memory.
-BATCH: Final = 2000
+# One call takes 5,461 ids at most; BATCH lets others in between and needs less memory.
 _BATCH_BESIDE_OTHERS: Final = 200  # about 50 ms; smaller ones cost more than they spare
-# Chroma's "l2" is the squared distance. On 33,032 vectors of source code (256 dimensions) these give a
-# recall@10 of .994 at 5,300 upserts a CPU second; the defaults .957 at 4,400.
-_HNSW: Final = {"space": "l2", "ef_construction": 80, "max_neighbors": 16, "ef_search": 500}
-
-
-class VectorIndexUnavailable(BraindexError):
-    """ChromaDB cannot answer now; the stored vectors can."""
-
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path} cannot be used: {reason}. It is rebuilt from index.db at the next scan.")
-
-
-class VectorIndexBusy(VectorIndexUnavailable):
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, "it is being written by another thread or process")
 
 
 class ChromaVectors:
@@ -49,44 +36,21 @@ class ChromaVectors:
     process has changed.
     """
 
+    asked_first = False
+    counts_cheaply = False
+
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._path = folder / FOLDER
-        self._writing = folder / f"{FOLDER}.writing"
-        self._reading = folder / f"{FOLDER}.reading"
-        self._mutex = threading.Lock()
+        self._writing, self._reading = (folder / name for name in MARKERS)
+        self._turns = Turns(folder, folder / LOCK, self._path)
         self._client: Any = None
         self._collection: Any = None
         self._generation: int | None = None
 
-    @contextlib.contextmanager
-    def turn(self, wait_seconds: float = 0.0) -> Iterator[None]:
-        """Alone with the folder, across threads and processes. Raises VectorIndexBusy after `wait_seconds`.
-
-        The lock is the operating system's: it ends with the process that holds it.
-        """
-        if not self._folder.is_dir():
-            raise VectorIndexUnavailable(self._folder, "the folder does not exist")
-        if not self._mutex.acquire(timeout=wait_seconds):
-            raise VectorIndexBusy(self._path)
-        try:
-            lock = self._locked(wait_seconds)
-            try:
-                yield
-            finally:
-                lock.release()
-        finally:
-            self._mutex.release()
-
-    def _locked(self, wait_seconds: float) -> FileLock:
-        lock = FileLock(self._folder / f"{FOLDER}.lock", mode=0o600)
-        try:
-            lock.acquire(timeout=wait_seconds)
-        except Timeout as error:
-            raise VectorIndexBusy(self._path) from error
-        except OSError as error:
-            raise VectorIndexUnavailable(self._path, str(error)) from error
-        return lock
+    def turn(self, wait_seconds: float = 0.0, stop: Callable[[], bool] = never) -> AbstractContextManager[None]:
+        """Alone with the folder, across threads and processes. Raises VectorIndexBusy after `wait_seconds`."""
+        return self._turns.taken(wait_seconds, stop)
 
     @property
     def exists(self) -> bool:
@@ -97,9 +61,11 @@ class ChromaVectors:
         """Whether a write was cut off, after which the files may be of two states and crash whoever loads
         them, or reading them failed or killed a process, as damaged files do to one process after another.
 
-        Ask inside `turn`: no other process can be reading or writing then, so what it left is left over.
+        So is one that a server took the place of. Ask inside `turn`: no other process can be reading or writing then,
+        so what it left is left over.
         """
-        return self._writing.exists() or self._reading.exists()
+        markers = self._writing, self._reading, self._folder / placement.FILE
+        return any(one.exists() for one in markers)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
@@ -119,6 +85,15 @@ class ChromaVectors:
             if not failed:
                 with self._named_errors():
                     self._reading.unlink(missing_ok=True)
+
+    def question(self, wanted: Wanted) -> list[tuple[str, float]] | None:
+        """About the nearest, with their distances; None where the index is cut off or was never made."""
+        with self.turn():
+            if self.interrupted or not self.exists:
+                return None
+            with self.reading():
+                self.refresh(wanted.generation)
+                return self.nearest(wanted.vector, wanted.limit, wanted.least)
 
     def refresh(self, generation: int) -> None:
         """Open the index as it is on disk, unless it is open at this generation already."""
@@ -177,6 +152,23 @@ class ChromaVectors:
         with self._named_errors():
             return int(self._collection.count())
 
+    def entries(self, page: int) -> Iterator[list[Entry]]:
+        """All ids with their numbers, at most `page` at a time."""
+        start = 0
+        while True:
+            with self._named_errors():
+                found = self._collection.get(limit=page, offset=start, include=["embeddings"])
+                some = list(zip(found["ids"], found["embeddings"], strict=True))
+            if not some:
+                return
+            yield some
+            start += len(some)
+
+    def doubt(self) -> None:
+        """Leave the index `interrupted`."""
+        with self._named_errors():
+            self._writing.touch(mode=0o600)
+
     def reset(self) -> None:
         """Delete the whole index, as a folder: a damaged one cannot be asked to empty itself."""
         self._release()
@@ -185,19 +177,17 @@ class ChromaVectors:
                 shutil.rmtree(self._path)
             for marker in (self._writing, self._reading):
                 marker.unlink(missing_ok=True)
+        placement.retire(self._folder)
 
     def close(self, wait_seconds: float = 10.0) -> bool:
         """Release the client, its files and its memory; it opens again at the next `refresh`.
 
         False when another thread was still at work in it after `wait_seconds`.
         """
-        if not self._mutex.acquire(timeout=wait_seconds):
-            return False
-        try:
-            self._release()
-        finally:
-            self._mutex.release()
-        return True
+        with self._turns.alone_in_process(wait_seconds) as alone:
+            if alone:
+                self._release()
+        return alone
 
     def _open(self) -> None:
         with _without_env_files():
@@ -214,7 +204,7 @@ class ChromaVectors:
         )
         self._client = chromadb.PersistentClient(path=str(self._path), settings=settings)
         self._collection = self._client.get_or_create_collection(
-            COLLECTION, embedding_function=None, configuration={"hnsw": _HNSW}
+            COLLECTION, embedding_function=None, configuration={"hnsw": HNSW}
         )
 
     def _release(self) -> None:

@@ -1,0 +1,129 @@
+"""The data folder: whether it is there and can be written, who else can read it, where it lies, and its space."""
+
+import os
+import re
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from braindex.domain.display import argument
+from braindex.domain.health import Check, Health, enumerated, megabytes
+from braindex.services.doctor.parts import Installation
+from braindex.services.doctor.place import elsewhere
+from braindex.services.workspaces import is_being_scanned
+
+NAME: Final = "data folder"
+SCARCE: Final = 500_000_000  # bytes; a first scan of a large repository takes about as many
+EXHAUSTED: Final = 20_000_000  # bytes; the write-ahead logs of one scan
+_OWN: Final = re.compile(r"registry\.db.*|server-[0-9]+\.log(?:\.[0-9]+)?|\.env", re.DOTALL)
+_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_VECTORS: Final = "vector_db"  # whose files get their mode when a scan has written them
+
+
+def folder(here: Installation) -> Iterator[Check]:
+    """Where everything is kept. A folder that is not there yet is none of doctor's to make."""
+    path = here.brain_dir
+    if not os.path.lexists(path):
+        yield _to_be_made(path)
+    elif not path.is_dir():
+        yield Check(NAME, "broken", f"{path} is no folder", "move it away, or set BRAIN_DIR to a folder")
+    elif not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        yield Check(
+            NAME,
+            "broken",
+            f"{path} cannot be read and written by this user",
+            "give this user the rights to it, or set BRAIN_DIR to a folder of your own",
+        )
+    else:
+        yield Check(NAME, "ok", f"{path}, writable")
+
+
+def _to_be_made(path: Path) -> Check:
+    above = next((one for one in path.parents if one.exists()), None)
+    if above is None or not os.access(above, os.W_OK | os.X_OK):
+        return Check(
+            NAME,
+            "broken",
+            f"{path} does not exist and cannot be made: {above or path} cannot be written by this user",
+            "set BRAIN_DIR to a folder of your own",
+        )
+    return Check(NAME, "note", f"{path} does not exist yet", "the first scan makes it: `braindex scan PATH`")
+
+
+def modes(here: Installation) -> Iterator[Check]:
+    """Whether another user of this machine can read what is stored (0700 for folders, 0600 for files)."""
+    if os.name != "posix" or not here.brain_dir.is_dir():
+        return
+    closed, unread = list[str](), list[str]()
+    for path, status in _own_entries(here, unread):
+        if status.st_mode & _OTHERS and not stat.S_ISLNK(status.st_mode):
+            closed.append(f"{os.path.relpath(path, here.brain_dir)} ({stat.S_IMODE(status.st_mode):04o})")
+    if closed:
+        remedy = f"chmod -R go-rwx {argument(str(here.brain_dir))}"
+        detail = f"other users have rights to {len(closed)} of what is stored: {enumerated(closed)}"
+        yield Check("private files", "broken", detail, remedy)
+    if unread:
+        what = f"{enumerated(os.path.relpath(one, here.brain_dir) for one in unread)} cannot be read by this user"
+        yield Check("private files", "broken", what, "give this user the rights to the whole data folder")
+    if not closed and not unread:
+        yield Check("private files", "ok", "nothing that is stored can be read by other users")
+
+
+def _own_entries(here: Installation, unread: list[str]) -> Iterator[tuple[str, os.stat_result]]:
+    """Everything that braindex keeps, each with its status; what goes away meanwhile is passed over."""
+    top = here.brain_dir
+    yield from _with_status(top)
+    try:
+        names = sorted(os.listdir(top))
+    except OSError:
+        unread.append(str(top))
+        return
+    for name in names:
+        if _OWN.fullmatch(name):
+            yield from _with_status(top / name)
+
+    def closed(why: OSError) -> None:
+        if not isinstance(why, FileNotFoundError):  # there are none yet, or it was dropped meanwhile
+            unread.append(str(why.filename))
+
+    for parent, folders, files in os.walk(here.workspaces_folder, onerror=closed):
+        if _VECTORS in folders and _is_scanned(Path(parent)):
+            folders.remove(_VECTORS)
+        yield from _with_status(Path(parent))
+        for name in files:
+            yield from _with_status(Path(parent, name))
+
+
+def _with_status(path: Path) -> Iterator[tuple[str, os.stat_result]]:
+    try:
+        yield str(path), path.lstat()
+    except OSError:
+        return
+
+
+def _is_scanned(folder: Path) -> bool:
+    try:
+        return is_being_scanned(folder)
+    except OSError:
+        return False
+
+
+def place(here: Installation) -> Iterator[Check]:
+    found = elsewhere(here.brain_dir)
+    if found:
+        remedy = "set BRAIN_DIR to a folder on a disk of this machine: locks and databases can fail on others"
+        yield Check("disk", "note", f"{here.brain_dir} lies on {found}", remedy)
+    else:
+        yield Check("disk", "ok", "the data folder lies on a disk of this machine, as far as can be told")
+
+
+def space(here: Installation) -> Iterator[Check]:
+    there = next((one for one in (here.brain_dir, *here.brain_dir.parents) if one.exists()), None)
+    if there is None:
+        return
+    free = shutil.disk_usage(there).free
+    remedy = "" if free >= SCARCE else f"free some space on the disk of {there}"
+    state: Health = "broken" if free < EXHAUSTED else "note" if free < SCARCE else "ok"
+    yield Check("space", state, f"{megabytes(free)} free", remedy)

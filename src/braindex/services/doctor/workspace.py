@@ -1,0 +1,87 @@
+"""What belongs to one workspace beside its index: its folder, its settings, its brief, its memory."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from braindex.domain.display import argument
+from braindex.domain.health import Check, enumerated
+from braindex.domain.identity import short_id
+from braindex.registry.briefs import BriefUnreadable, read_brief
+from braindex.registry.checks import memory_health
+from braindex.registry.failures import StoreDamaged, StoreError
+from braindex.registry.memory import MEMORY_FILE
+from braindex.services.doctor.parts import Subject, unusable
+
+BRIEF: Final = "brief"
+
+
+def root(subject: Subject) -> Iterator[Check]:
+    path = subject.workspace.path
+    if os.path.isdir(path):
+        readable = os.access(path, os.R_OK | os.X_OK)
+        remedy = "" if readable else "give this user the rights to read it"
+        detail = path if readable else f"{path} cannot be read by this user"
+        yield subject.check("folder", "ok" if readable else "broken", detail, remedy)
+        return
+    identifier = short_id(subject.workspace.id)
+    remedy = (
+        f"mount its drive; or, if it moved, `braindex workspaces merge {identifier} NEW`; or, if it is gone, "
+        f"`braindex workspaces drop {identifier}`"
+    )
+    yield subject.check("folder", "note", f"{path} is not there", remedy)
+
+
+def ignored(subject: Subject) -> Iterator[Check]:
+    """What the workspace's `.env`, which a stranger may have written, sets in vain: names, never values."""
+    names = subject.installation.parts.settings.ignored(Path(subject.workspace.path))
+    if names:
+        remedy = "set them in the environment or in your own .env if they are meant for braindex"
+        detail = f"its .env sets {enumerated(names, 10)}, which does not count there"
+        yield subject.check("settings", "note", detail, remedy)
+
+
+def brief(subject: Subject) -> Iterator[Check]:
+    """brief.md against the hash that brief.json has of it."""
+    try:
+        found = read_brief(subject.folder)
+    except BriefUnreadable as trouble:
+        remedy = f"braindex brief --update {argument(subject.workspace.path)}"
+        yield subject.check(BRIEF, "broken", str(trouble), remedy)
+        return
+    if found is None:
+        yield subject.check(BRIEF, "ok", "none yet")
+    elif found.edited:
+        yield subject.check(BRIEF, "ok", "changed by hand since it was locked; it is used as it is")
+    else:
+        yield subject.check(BRIEF, "ok", f"as it was locked {found.record.locked or 'at an unknown time'}")
+
+
+def memory(subject: Subject) -> Iterator[Check]:
+    """memory.db is looked at and never changed: nothing can rebuild it."""
+    path = subject.folder / MEMORY_FILE
+    if not path.exists() and not path.with_name(f"{MEMORY_FILE}-wal").exists():
+        return
+    try:
+        found = memory_health(path, full=subject.full)
+    except StoreDamaged as damage:
+        yield _damaged(subject, damage.detail)
+    except StoreError as trouble:
+        yield unusable(MEMORY_FILE, trouble, subject.workspace.id)
+    else:
+        if found.problems:
+            yield _damaged(subject, "; ".join(found.problems[:3]))
+        else:
+            said = "of an earlier version" if found.older else f"{found.notes:,} notes, {found.episodes:,} episodes"
+            yield subject.check(MEMORY_FILE, "ok", said)
+
+
+def _damaged(subject: Subject, detail: str) -> Check:
+    copies = sorted(one.name for one in subject.folder.glob(f"{MEMORY_FILE}.before-*"))
+    instead = f"put a copy in its place ({enumerated(copies)})" if copies else "put a backup in its place"
+    remedy = (
+        "notes cannot be rebuilt, so it is left as it is: move it away with its -wal and -shm files, then "
+        f"{instead}; `sqlite3 {MEMORY_FILE} .recover` may read what is left"
+    )
+    return subject.check(MEMORY_FILE, "broken", f"it is damaged: {detail}", remedy)
