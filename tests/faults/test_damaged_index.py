@@ -44,7 +44,7 @@ def fill(store: IndexStore, count: int = 40) -> None:
 def use_everything(store: IndexStore) -> None:
     """What a scan and a question do."""
     store.scan_started("now")
-    store.files(), store.totals(), store.skipped(), store.generation(), store.all_vectors()
+    store.files(), store.totals(), store.skipped(), store.generation(), list(store.stream_vectors())
     found = [row for row, _ in store.search(["name1", "word"], 50)]
     store.entities(found), store.vectors(found), store.outbox(50), store.pending_rows()
     store.rows_by_name(["name1"]), store.search_phrase(["word", "word"], 5), store.frequencies(["word"])

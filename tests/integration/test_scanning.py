@@ -1,28 +1,28 @@
 import os
-import signal
-import subprocess
-import sys
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from tests.fakes.embedders import OneEmbedder
+from tests.fakes.first_scan import FirstScan, many_files
 
 from braindex.bootstrap import App
+from braindex.domain.memories import Note
 from braindex.domain.options import WorkspaceOptions
 from braindex.domain.ports import Passage, Vector
 from braindex.domain.results import Question, Workspace
 from braindex.embedding.bundled import BundledEmbedder
 from braindex.indexing import passages
 from braindex.indexing.walk import RootEmptied
-from braindex.services import ingest
+from braindex.registry.memory import MemoryStore
+from braindex.services import ingest, reading
 from braindex.services.counts import ScanStopped
 from braindex.services.roots import PathMissing
 from braindex.services.scan import ScanParts, Scans
 from braindex.services.workspaces import StillThere
 from braindex.vectors.index import DenseIndexes
 
+T = "2026-11-01T10:00:00.000000Z"
 SHOP = {
     "cart.py": '"""The shopping cart."""\n\n\ndef add_item(cart, item):\n    """Put an item into the cart."""\n    cart.append(item)\n\n\ndef total(cart):\n    return sum(one.price for one in cart)\n',
     "web/pay.js": "// Charges a card.\nexport function chargeCard(card, amount) {\n  return gateway.charge(card, amount);\n}\n",
@@ -81,7 +81,7 @@ def test_a_second_scan_of_an_unchanged_tree_parses_and_embeds_nothing(app: App, 
     before = _digest(app, workspace)
     embedder.embedded.clear()
     read: list[str] = []
-    monkeypatch.setattr(ingest, "read_text", lambda *given: read.append(given[1].path))
+    monkeypatch.setattr(reading, "read_text", lambda *given: read.append(given[1].path))
     summary = scans.run(workspace)
     assert (summary.added, summary.changed, summary.removed) == (0, 0, 0)
     assert (read, embedder.embedded) == ([], [])
@@ -190,7 +190,7 @@ def test_one_bad_file_never_ends_a_scan(app: App, make_project, monkeypatch) -> 
         return real(path, *rest)
 
     real = passages.index_file
-    monkeypatch.setattr(ingest, "index_file", index_file)
+    monkeypatch.setattr(reading, "index_file", index_file)
     workspace = app.workspaces.open(make_project(SHOP))
     summary = app.scans.run(workspace)
     assert summary.added == 4
@@ -272,37 +272,20 @@ def _many(count: int) -> dict[str, str]:
 
 
 def test_a_killed_scan_is_said_to_be_partial_and_the_next_one_heals_it(app: App, brain: Path, make_project) -> None:
-    root = make_project(_many(1200))
-    program = textwrap.dedent(
-        """
-        import sys
-        from pathlib import Path
-        from braindex.bootstrap import build_app
-        from braindex.config import load_settings
-        app = build_app(load_settings({"BRAIN_DIR": sys.argv[1]}, Path.cwd()))
-        def report(progress):
-            if progress.entities:
-                print("stored", flush=True)
-        app.scans.run(app.workspaces.open(sys.argv[2]), report)
-        """
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", program, str(brain), str(root)], stdout=subprocess.PIPE, text=True
-    ) as child:
-        assert child.stdout is not None
-        assert child.stdout.readline() == "stored\n"
-        child.send_signal(signal.SIGKILL)
+    root = make_project(many_files())
+    with FirstScan(brain, root) as first:
+        first.kill()
     workspace = app.workspaces.open(root)
     status = app.scans.status(workspace)
     assert status.state == "interrupted"
     assert not status.complete
-    assert 0 < status.files < 1200
+    assert 0 < status.files < first.total
     summary = app.scans.run(workspace)
-    assert summary.files == 1200
+    assert summary.files == first.total
     assert app.scans.status(workspace).state == "complete"
     with app.workspaces.open_index(workspace) as store:
         names = {one.entity.name for one in store.entities(store.rows()).values()}
-    assert {f"function_{number}" for number in range(1200)} <= names
+    assert {f"function_{number}" for number in range(first.total)} <= names
 
 
 def test_a_workspace_that_is_dropped_during_its_scan_stays_dropped(app: App, make_project) -> None:
@@ -331,14 +314,17 @@ def test_a_moved_folder_is_offered_its_old_notes(app: App, make_project, tmp_pat
     root = make_project(SHOP, "old place/shop")
     old = app.workspaces.open(root)
     app.scans.run(old)
-    (app.workspaces.folder(old) / "memory.db").write_bytes(b"notes")
+    note = Note("0123456789abcdef", "The VAT number is on file.", created=T, updated=T)
+    with MemoryStore.open(app.workspaces.folder(old)) as memory:
+        memory.add_note(note)
     (tmp_path / "new place").mkdir()
     moved = root.rename(tmp_path / "new place" / "shop")
     new = app.workspaces.open(moved)
     [offer] = app.scans.run(new).notes
     assert f"braindex workspaces merge {old.id[:8]} {new.id[:8]}" in offer
     app.workspaces.merge(old, new)
-    assert (app.workspaces.folder(new) / "memory.db").read_bytes() == b"notes"
+    with MemoryStore.open(app.workspaces.folder(new)) as memory:
+        assert memory.notes() == [note]
     assert [one.workspace.id for one in app.workspaces.list()] == [new.id]
 
 
@@ -355,11 +341,13 @@ def test_everything_in_the_data_folder_is_for_its_owner_alone(app: App, brain: P
 
 def test_the_vector_index_can_be_left_for_after_the_answer(app: App, make_project) -> None:
     workspace = app.workspaces.open(make_project(SHOP))
-    app.scans.run(workspace, sync=False)
+    dense = DenseIndexes(exact_limit=1)
+    scans = Scans(app.workspaces, ScanParts(OneEmbedder(BundledEmbedder()), dense.of, lambda _: WorkspaceOptions()))
+    scans.run(workspace, sync=False)
     folder = app.workspaces.folder(workspace)
     assert not (folder / "vector_db").exists()
     assert "cart.py:add_item" in _found(app, workspace, "add_item")
-    app.scans.sync(workspace)
+    scans.sync(workspace)
     assert (folder / "vector_db" / "chroma.sqlite3").exists()
     with app.workspaces.open_index(workspace) as store:
         assert store.outbox(1) == []

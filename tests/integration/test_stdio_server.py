@@ -19,6 +19,7 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp.shared.subscriptions import ResourceUpdated
 from mcp_types import CallToolResult, ResourceUpdatedNotification, TextContent, TextResourceContents
 from tests.fakes.deepseek import KEY
+from tests.fakes.first_scan import FirstScan, many_files
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 HUNG = 60  # seconds after which a child counts as hung; nothing is expected to come near it
@@ -378,6 +379,30 @@ def test_a_question_is_answered_while_a_scan_waits(serve, box):
             frame = first.read()
         assert frame["id"] == 4
         assert frame["result"]["structuredContent"]["sources"]
+
+
+def test_a_scan_joins_that_of_another_process_and_tells_its_progress(serve, box):
+    for path, text in many_files().items():
+        (box.project / path).write_text(text)
+    with FirstScan(box.brain, box.project) as first:
+        server = serve()
+        server.start()
+        server.call(2, "scan_workspace", wait_seconds=50)
+        told = server.read()["params"]
+        while told.get("total") != first.total:
+            told = server.read()["params"]
+        server.call(3, "scan_status")
+        while (frame := server.read()).get("id") != 3:
+            pass
+        status = frame["result"]["structuredContent"]
+        assert (status["state"], status["files_total"]) == ("running", first.total)
+        assert status["freshness"].startswith("the first scan is running")
+        first.go_on()
+        while (frame := server.read()).get("id") != 2:
+            pass
+        found, done = frame["result"]["structuredContent"], first.summary()
+    assert (found["state"], found["files"], found["added"]) == ("complete", done["files"], done["added"])
+    assert "joined the scan of another process" in frame["result"]["content"][0]["text"]
 
 
 def test_a_request_that_is_no_json_does_not_end_the_server(serve):

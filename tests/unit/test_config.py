@@ -298,6 +298,10 @@ class TestTheEnvOfAWorkspace:
         ("OLLAMA_HOST", "hunter2://example.com"),
         ("DEEPSEEK_BASE_URL", "ftp://hunter2"),
         ("OPENAI_BASE_URL", "hunter2"),
+        ("CHROMA_URL", "http://user:hunter2@example.com"),
+        ("CHROMA_URL", "hunter2:8000"),
+        ("CHROMA_HEADERS", "hunter2"),
+        ("CHROMA_HEADERS", '{"Authorization": ["hunter2"]}'),
     ],
 )
 def test_an_address_that_is_none_is_named_and_never_repeated(name: str, value: str, tmp_path: Path) -> None:
@@ -317,3 +321,73 @@ def test_a_contradiction_shows_of_an_address_only_where_it_leads(tmp_path: Path)
 def test_the_home_of_nobody_is_a_mistake_of_prices_file(tmp_path: Path) -> None:
     with pytest.raises(InvalidSettings, match="PRICES_FILE is '~nosuchuser/x'"):
         load_settings({"HOME": str(tmp_path), "PRICES_FILE": "~nosuchuser/x"}, tmp_path)
+
+
+class TestAChromaServer:
+    @pytest.mark.parametrize(
+        ("given", "read"),
+        [
+            ("http://127.0.0.1:8000", "http://127.0.0.1:8000"),
+            ("HTTPS://api.example.com/", "https://api.example.com"),
+            ("http://[::1]:8000/behind/", "http://[::1]:8000/behind"),
+            ("https://h/?tenant=a&database=b", "https://h?tenant=a&database=b"),
+        ],
+    )
+    def test_its_address_may_name_tenant_and_database(self, given, read, home):
+        assert settings_in(home, home, CHROMA_URL=given).chroma_url == read
+
+    def test_without_one_the_embedded_index_serves(self, home):
+        assert (settings_in(home, home).chroma_url, settings_in(home, home).chroma_headers) == ("", ())
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            "127.0.0.1:8000", "ftp://h", "http://", "http://:8000", "http://h:99999", "http://h:0", "http://h:x",
+            "http://a@h", "http://h#x", "http://h?key=x", "http://h?tenant=", "http://h?tenant=a&tenant=b", "http://h?x",
+        ],
+    )  # fmt: skip
+    def test_an_address_with_parts_that_would_go_unused_is_none(self, given, home):
+        with pytest.raises(InvalidSettings, match="CHROMA_URL has a value that is not shown"):
+            settings_in(home, home, CHROMA_URL=given)
+
+    @pytest.mark.parametrize(
+        ("given", "read"),
+        [
+            ("Authorization: Bearer a=b", (("Authorization", "Bearer a=b"),)),
+            ("Authorization=Bearer x:y,X-Chroma-Token=z", (("Authorization", "Bearer x:y"), ("X-Chroma-Token", "z"))),
+            ("A: 1\nB : 2,\n", (("A", "1"), ("B", "2"))),
+            ('{"Cookie": "a, b; c=d"}', (("Cookie", "a, b; c=d"),)),
+        ],
+    )
+    def test_headers_are_pairs_or_json(self, given, read, home):
+        found = settings_in(home, home, CHROMA_HEADERS=given)
+        assert found.chroma_headers == read
+        assert "chroma_headers" not in repr(found)
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            "Bearer x", "Accept: a, b", "A:", ": x", "A=1,a=2", "A b: c", "Host: elsewhere", "Content-Length: 5",
+            "A: \u00e9", "A: b\tc", '{"A": 1}', '{"A"', '{"A": "b\\nc"}', "{" * 100_000, '{"A":' * 100_000,
+        ],
+    )  # fmt: skip
+    def test_what_is_no_header_is_a_mistake(self, given, home):
+        with pytest.raises(InvalidSettings, match="CHROMA_HEADERS has a value that is not shown"):
+            settings_in(home, home, CHROMA_HEADERS=given)
+
+    def test_in_local_mode_it_has_to_be_on_this_machine(self, home):
+        with pytest.raises(
+            InvalidSettings, match=r"CHROMA_URL is https://db\.example\.com, and MEMORY_MODE=local"
+        ) as caught:
+            settings_in(home, home, MEMORY_MODE="local", CHROMA_URL="https://db.example.com/hunter2?tenant=hunter2")
+        assert "hunter2" not in str(caught.value)
+        for mode, url in (("local", "http://localhost:8000"), ("", "https://db.example.com"), ("hybrid", "https://h")):
+            assert settings_in(home, home, MEMORY_MODE=mode, CHROMA_URL=url).chroma_url == url
+
+    def test_a_workspace_cannot_name_one_and_can_refuse_one_elsewhere(self, checkout, home):
+        (checkout / ".env").write_text("CHROMA_URL=http://evil.example\nCHROMA_HEADERS=A: b\nMEMORY_MODE=local\n")
+        unset = settings_in(home, home)
+        assert (unset.for_workspace(checkout).chroma_url, unset.for_workspace(checkout).chroma_headers) == ("", ())
+        remote = settings_in(home, home, CHROMA_URL="https://db.example.com")
+        assert [remote.vectors_stay_here(one) for one in (checkout, home, None)] == [True, False, True]
+        assert not settings_in(home, home, CHROMA_URL="http://127.0.0.1:8000").vectors_stay_here(checkout)

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from braindex.cli import logs
-from braindex.cli.commands import COMMANDS
+from braindex.cli.commands import COMMANDS, doctor
 from braindex.cli.errors import USAGE, guarded
 from braindex.cli.invocation import Command, Invocation
 from braindex.cli.output import line, note, prepare_streams
 from braindex.cli.version import installed_version
-from braindex.config import load_settings
+from braindex.config import InvalidSettings, load_settings
 from braindex.domain.display import safe_line, shortened
 from braindex.domain.errors import BraindexError, UsageError
 
@@ -92,7 +92,12 @@ def _run(arguments: argparse.Namespace) -> int:
     if command is None:
         raise NoCommand
     cwd = _working_directory()
-    settings = load_settings(os.environ, cwd)
+    try:
+        settings = load_settings(os.environ, cwd)
+    except InvalidSettings as mistakes:
+        if command is not doctor.COMMAND:  # which has to say what is wrong, and what else it can
+            raise
+        return doctor.without_settings(arguments, mistakes.mistakes)
     for one in settings.notes:
         note(f"braindex: {safe_line(one)}")
     log_path = logs.start(settings.brain_dir, command.logs_from)

@@ -71,6 +71,8 @@ def status_text(status: ScanStatus, refresh: str = "") -> str:
     """`refresh` says how a brief that was to be made anew stands, "" where none was."""
     lines = [workspace_line(status.workspace), f"State: {_state(status)}"]
     lines.append(f"Indexed: {status.files} files, {status.entities} entities")
+    if status.freshness:
+        lines.append(f"Freshness: {safe_line(status.freshness)}")
     lines.append(f"Brief: {status.brief.standing if status.brief else 'none'}")
     if refresh:
         lines.append(f"Last asked for: {safe_line(refresh)}")

@@ -62,4 +62,5 @@ def file_of() -> Callable[..., FileUnits]:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[IndexStore]:
     with IndexStore.open(tmp_path / "workspace") as opened:
+        opened.outbox_all()  # as one whose vectors ChromaDB has a copy of
         yield opened

@@ -1,3 +1,6 @@
+from braindex.registry.index import IndexStore
+
+
 def test_changes_come_oldest_first_and_only_as_many_as_asked_for(unit, file_of, store) -> None:
     units = [unit(name=f"n{i}") for i in range(5)]
     store.write([file_of("src/a.py", *units)])
@@ -37,10 +40,29 @@ def test_everything_can_be_asked_for_again(unit, file_of, store) -> None:
     assert [one.id for one in store.outbox(10)] == [with_vector.id]
 
 
-def test_all_vectors_come_as_one_matrix_in_the_order_of_their_rows(unit, file_of, store, vector) -> None:
+def test_all_vectors_come_in_the_order_of_their_rows(unit, file_of, store, vector) -> None:
     units = [unit(name=f"n{i}", vector=vector(i, -i) if i % 2 else None) for i in range(6)]
     store.write([file_of("src/a.py", *units)])
-    rows, matrix = store.all_vectors()
+    [(rows, matrix)] = store.stream_vectors()
     assert list(rows) == sorted(store.vectors(store.rows()))
     assert bytes(matrix) == vector(1, -1, 3, -3, 5, -5)
-    assert list(store.stream_vectors()) == [(rows, matrix)]
+
+
+def test_a_new_index_notes_no_changes_until_everything_was_asked_for(unit, file_of, tmp_path) -> None:
+    with IndexStore.open(tmp_path) as fresh:
+        fresh.write([file_of("src/a.py", unit(name="before"))])
+        assert not fresh.outbox_kept()
+        assert fresh.outbox(10) == []
+        fresh.outbox_all()
+        fresh.write([file_of("src/b.py", unit(path="src/b.py", name="after"))])
+        assert [bool(one.vector) for one in fresh.outbox(10)] == [True, True]
+
+
+def test_after_the_dense_index_was_given_up_nothing_waits_for_it(unit, file_of, store) -> None:
+    store.write([file_of("src/a.py", unit())])
+    before = store.applied_generation()
+    store.outbox_ends()
+    assert not store.outbox_kept()
+    assert store.applied_generation() > before
+    store.write([file_of("src/b.py", unit(path="src/b.py"))])
+    assert store.outbox(10) == []

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.fakes.chroma import RealChroma
 
 from braindex.domain.entities import CodeEntity
 from braindex.domain.units import FileRecord, FileUnits, Terms, Unit
@@ -57,3 +58,9 @@ def folder(tmp_path: Path) -> Path:
 def store(folder: Path) -> Iterator[IndexStore]:
     with IndexStore.open(folder) as opened:
         yield opened
+
+
+@pytest.fixture(scope="session")
+def real_chroma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealChroma]:
+    with RealChroma(tmp_path_factory.mktemp("chroma")) as running:
+        yield running

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import braindex.vectors
-from braindex.vectors.chroma import ChromaVectors, VectorIndexBusy, VectorIndexUnavailable
+from braindex.vectors.backing import VectorIndexBusy, VectorIndexUnavailable
+from braindex.vectors.chroma import ChromaVectors
 
 SOURCE = str(Path(braindex.vectors.__file__).parents[2])
 

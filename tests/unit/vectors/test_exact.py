@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from braindex.vectors.exact import Matrix, MatrixCache, blend, nearest_of_blocks
+from braindex.vectors.exact import REDUCED_FROM, Block, Matrix, MatrixCache, blend, nearest_of_blocks
 
 
 def matrix_of(vectors: dict[int, bytes]) -> Matrix:
@@ -60,10 +60,86 @@ def test_rows_that_have_no_vector_have_no_position(vectors) -> None:
     assert list(matrix_of(vectors).positions([])) == []
 
 
-def test_the_matrix_is_a_view_of_what_the_store_gave(pack) -> None:
+def test_a_block_is_a_view_of_what_the_store_gave(pack) -> None:
     rows, values = array("q", [1, 2]), bytearray(pack([1, 0]) + pack([0, 1]))
-    found = Matrix.of(rows, values)
+    found = Block.of(rows, values)
     assert np.shares_memory(found.values, np.frombuffer(values, dtype=np.uint8))
+
+
+def in_blocks(vectors: dict[int, bytes], size: int) -> Matrix:
+    items = list(vectors.items())
+    parts = [dict(items[start : start + size]) for start in range(0, len(items), size)]
+    return Matrix(Block.of(array("q", part), b"".join(part.values())) for part in parts)
+
+
+@pytest.mark.parametrize("size", [1, 7, 199])
+def test_how_vectors_are_cut_into_blocks_changes_no_answer(size, vectors, pack) -> None:
+    question, whole, blocks = pack([0.3] * 16), matrix_of(vectors), in_blocks(vectors, size)
+    assert blocks.nearest(question, 20) == whole.nearest(question, 20)
+    among = list(vectors)[20:180:3]
+    assert blocks.nearest(question, 9, blocks.positions(among)) == whole.nearest(question, 9, whole.positions(among))
+    assert blocks.distances(question, blocks.positions(among)) == whole.distances(question, whole.positions(among))
+
+
+def test_a_change_copies_only_the_blocks_that_it_touches(vectors) -> None:
+    before, rows = in_blocks(vectors, 50), sorted(vectors)
+    changed = {rows[60]: vectors[rows[0]]}
+    after = before.updated(Matrix.of_vectors(changed), len(rows), lambda: array("q", rows))
+    assert after is not None
+    shared = [new is old for new, old in zip(after.blocks, before.blocks, strict=True)]
+    assert shared == [True, False, True, True]
+
+
+def test_a_vector_that_comes_late_to_an_old_row_gets_its_place(vectors, pack) -> None:
+    rows = sorted(vectors)
+    before = in_blocks(vectors, 50)
+    late = {rows[49] + 1: pack([1.0] * 16), rows[0] - 1: pack([-1.0] * 16), rows[-1] + 1: pack([2.0, *[0.0] * 15])}
+    after = before.updated(Matrix.of_vectors(late), len(rows) + 3, lambda: array("q"))
+    assert after is not None
+    assert after.rows.tolist() == sorted([*rows, *late])
+    for row, vector in late.items():
+        assert after.nearest(vector, 1) == [(row, 0.0)]
+
+
+@pytest.fixture(scope="module")
+def many() -> dict[int, bytes]:
+    """More vectors than are searched in full, near a space of fewer dimensions, as embeddings are."""
+    chance = np.random.default_rng(7)
+    numbers = chance.standard_normal((REDUCED_FROM + 500, 40)) @ chance.standard_normal((40, 96))
+    numbers += 0.2 * chance.standard_normal(numbers.shape)
+    numbers /= np.linalg.norm(numbers, axis=1, keepdims=True)
+    return {2 * row: one.astype("<f4").tobytes() for row, one in enumerate(numbers, 1)}
+
+
+def test_many_vectors_are_searched_by_their_principal_components_and_measured_in_full(many) -> None:
+    plain, reduced = in_blocks(many, 4096), in_blocks(many, 4096).reduced()
+    assert reduced.nbytes > plain.nbytes
+    hits = 0
+    for row in list(many)[::2000]:
+        expected, found = plain.nearest(many[row], 10), reduced.nearest(many[row], 10)
+        assert found[0] == (row, 0.0)
+        assert set(found) - set(expected) == set() or found[-1][1] >= expected[-1][1]
+        hits += len(set(found) & set(expected))
+    assert hits >= 0.99 * 10 * len(list(many)[::2000])
+
+
+def test_few_vectors_and_short_ones_are_searched_in_full(vectors, many) -> None:
+    few = matrix_of(vectors)
+    assert few.reduced() is few
+    short = Matrix.of(array("q", many), b"".join(one[: 4 * 64] for one in many.values()))
+    assert short.reduced() is short
+
+
+def test_a_changed_matrix_is_searched_by_principal_components_as_before(many) -> None:
+    before, rows = in_blocks(many, 4096).reduced(), list(many)
+    moved = {rows[5]: many[rows[900]], rows[-1] + 1: many[rows[17]]}
+    gone = rows[30_000]
+    left = sorted({*rows, *moved} - {gone})
+    after = before.updated(Matrix.of_vectors(moved), len(left), lambda: array("q", left))
+    assert after is not None
+    assert [row for row, _ in after.nearest(many[rows[900]], 2)] == [rows[5], rows[900]]
+    assert [row for row, _ in after.nearest(many[rows[17]], 2)] == [rows[17], rows[-1] + 1]
+    assert gone not in [row for row, _ in after.nearest(many[gone], 5)]
 
 
 def test_blocks_give_the_answer_of_the_whole(vectors, pack) -> None:
@@ -124,7 +200,7 @@ def test_a_matrix_of_an_earlier_generation_is_brought_up_to_date(vectors) -> Non
 
 @pytest.mark.parametrize(("most", "bytes_kept"), [(2, MANY), (9, 2)])
 def test_only_the_workspaces_used_last_are_kept(most: int, bytes_kept: int, vectors) -> None:
-    cache, loads = MatrixCache(most, bytes_kept * matrix_of(vectors).values.nbytes), []
+    cache, loads = MatrixCache(most, bytes_kept * matrix_of(vectors).nbytes), []
 
     def load(name: str) -> None:
         def read() -> Matrix:
@@ -152,7 +228,7 @@ def test_an_updated_matrix_has_new_vectors_for_changed_rows_and_none_for_gone_on
     made = matrix_of(vectors).updated(Matrix.of_vectors(changed), len(expected), lambda: array("q", sorted(expected)))
     assert made is not None
     assert made.rows.tolist() == sorted(expected)
-    assert made.values.tobytes() == b"".join(expected[row] for row in sorted(expected))
+    assert b"".join(block.values.tobytes() for block in made.blocks) == b"".join(expected[row] for row in made.rows)
 
 
 def test_a_matrix_that_misses_a_row_is_not_brought_up_to_date(vectors) -> None:

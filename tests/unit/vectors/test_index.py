@@ -7,21 +7,28 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.fakes.chroma import RealChroma
 
 from braindex.registry.index import IndexStore
-from braindex.vectors.chroma import ChromaVectors, VectorIndexBusy
+from braindex.vectors.backing import VectorIndexBusy
+from braindex.vectors.chroma import ChromaVectors
 from braindex.vectors.index import DenseIndexes, WorkspaceVectors
+from braindex.vectors.server import ChromaServer
+
+on_both = pytest.mark.parametrize("world", ["embedded", "server"], indirect=True)
 
 
 class World:
-    """One workspace, searched as a small one (`exact`) and as a large one (`large`)."""
+    """One workspace, searched as a small one (`exact`) and as a large one (`large`), embedded or on a server."""
 
-    def __init__(self, folder: Path, store: IndexStore, fill: Callable[..., dict[str, int]]) -> None:
+    def __init__(
+        self, folder: Path, store: IndexStore, fill: Callable[..., dict[str, int]], server: ChromaServer | None
+    ) -> None:
         self.folder = folder
         self.store = store
         self.fill = partial(fill, store)
         self.small_indexes = DenseIndexes()
-        self.large_indexes = DenseIndexes(exact_limit=0)
+        self.large_indexes = DenseIndexes(exact_limit=0, server=server)
 
     @property
     def exact(self) -> WorkspaceVectors:
@@ -37,22 +44,32 @@ class World:
 
 
 @pytest.fixture
-def world(folder: Path, store: IndexStore, fill: Callable[..., dict[str, int]]) -> Iterator[World]:
-    opened = World(folder, store, fill)
+def world(
+    request: pytest.FixtureRequest, folder: Path, store: IndexStore, fill: Callable[..., dict[str, int]]
+) -> Iterator[World]:
+    server = None
+    if getattr(request, "param", "embedded") == "server":
+        real: RealChroma = request.getfixturevalue("real_chroma")
+        server = ChromaServer(real.url)
+    opened = World(folder, store, fill, server)
     yield opened
     opened.close()
 
 
+@on_both
 def test_both_arms_give_the_same_answer(world, crowd, pack) -> None:
     world.fill(crowd(300))
-    assert world.large.sync() == 300
+    index = world.large
+    assert index.sync() == 300
     for seed in range(5):
         question = pack(np.random.default_rng(seed).normal(size=16).tolist())
         expected = world.exact.nearest(question, 20)
         assert len(expected) == 20
-        assert world.large.nearest(question, 20) == expected
+        assert index.nearest(question, 20) == expected
+        assert index.remark == ""
 
 
+@on_both
 def test_distances_are_true_and_of_the_rows_that_have_a_vector(world, pack) -> None:
     rows = world.fill({"same": [1, 0], "right": [0, 1], "none": None})
     for index in (world.exact, world.large):
@@ -61,6 +78,7 @@ def test_distances_are_true_and_of_the_rows_that_have_a_vector(world, pack) -> N
         assert index.distances(pack([1, 0]), []) == {}
 
 
+@on_both
 def test_a_search_among_some_rows_finds_the_nearest_of_them(world, crowd, pack) -> None:
     rows = list(world.fill(crowd(100)).values())
     question = pack([1.0] * 16)
@@ -79,6 +97,7 @@ def test_feedback_uses_the_stored_vectors(world, pack) -> None:
     assert mixed == pytest.approx([2**-0.5, 2**-0.5, 0], abs=1e-6)
 
 
+@on_both
 def test_an_empty_store_and_no_limit_find_nothing(world, pack) -> None:
     for index in (world.exact, world.large):
         assert index.nearest(pack([1, 0]), 5) == []
@@ -87,6 +106,7 @@ def test_an_empty_store_and_no_limit_find_nothing(world, pack) -> None:
         assert index.nearest(pack([1, 0]), 0) == []
 
 
+@on_both
 def test_what_chroma_has_not_taken_in_yet_is_found(world, crowd, pack) -> None:
     old = crowd(50)
     world.fill(old)
@@ -97,6 +117,7 @@ def test_what_chroma_has_not_taken_in_yet_is_found(world, crowd, pack) -> None:
     assert [row for row, _ in found[:2]] == [rows["new"], rows["n3"]]
 
 
+@on_both
 def test_what_was_deleted_is_not_found_and_takes_no_place(world, crowd, pack) -> None:
     everything = crowd(200)
     rows = world.fill(everything)
@@ -112,6 +133,7 @@ def test_what_was_deleted_is_not_found_and_takes_no_place(world, crowd, pack) ->
     assert [row for row, _ in found] == nearest[40:60]
 
 
+@on_both
 def test_syncing_again_does_nothing(world, crowd) -> None:
     world.fill(crowd(20))
     index = world.large
@@ -120,11 +142,11 @@ def test_syncing_again_does_nothing(world, crowd) -> None:
     assert world.store.pending_rows() == []
 
 
+@on_both
 def test_a_stopped_sync_goes_on_at_the_next(world, crowd, pack) -> None:
     world.fill(crowd(4500, 4))
     index = world.large
-    asked = iter([False, True])
-    assert index.sync(stop=lambda: next(asked)) == 2000
+    assert index.sync(stop=lambda: len(world.store.pending_rows()) < 4500) == 2000
     question = pack([1, 2, 3, 4])
     expected = world.exact.nearest(question, 10)
     assert index.nearest(question, 10) == expected
@@ -195,6 +217,7 @@ def test_while_chroma_is_busy_the_stored_vectors_answer(world, crowd, pack) -> N
     assert index.sync() == 0
 
 
+@on_both
 def test_a_model_of_another_dimension_replaces_the_old_vectors(world, crowd, pack) -> None:
     world.fill(crowd(50, 16))
     index = world.large
@@ -256,9 +279,9 @@ def test_a_small_change_does_not_read_all_vectors_again(world, crowd, pack) -> N
     read: list[int] = []
 
     class Counting(IndexStore):
-        def all_vectors(self) -> "tuple[array[int], bytearray]":
+        def stream_vectors(self) -> "Iterator[tuple[array[int], bytearray]]":
             read.append(1)
-            return super().all_vectors()
+            return super().stream_vectors()
 
     vectors = crowd(200)
     world.fill(vectors)
@@ -318,3 +341,44 @@ def test_longer_vectors_are_held_in_memory_in_smaller_numbers(numbers, exact, st
     found = indexes.of(folder, store).nearest(question, 3)
     assert (found[0][1], len(found)) == (0.0, 3)
     assert bool(indexes._cache._kept) == exact
+
+
+@on_both
+def test_an_index_that_is_as_the_store_has_no_problem_and_what_waits_is_none(world, crowd) -> None:
+    assert world.large.problems() == []
+    vectors = crowd(1200)
+    world.fill(vectors)
+    world.large.sync()
+    assert world.large.problems() == []
+    del vectors["n7"]
+    world.fill({**vectors, "n3": [1.0] * 16, "new": [2.0] * 15 + [1.0]})
+    assert world.large.problems() == []
+    assert world.large.sync() == 3
+    assert world.large.problems() == []
+
+
+@on_both
+def test_what_differs_from_the_store_is_said_and_the_next_sync_mends_it(world, crowd, pack) -> None:
+    world.fill(crowd(60))
+    index = world.large
+    index.sync()
+    changes = [("src.py n1", pack([1.0] * 16)), ("gone", pack([1.0] * 16)), ("gone too", pack([1.0] * 16))]
+    with index._backing.turn(), index._backing.changes():
+        index._backing.refresh(world.store.applied_generation())
+        index._backing.apply(changes, ["src.py n2", "src.py n3", "src.py n4"])
+    assert index.problems() == [
+        "3 vectors are missing from the vector index",
+        "2 vectors are in the vector index, and of nothing that is stored any more",
+        "1 vector is different in the vector index from what is stored",
+    ]
+    assert "makes it anew" in index.problems()[0]
+    assert index.sync() == 60
+    assert index.problems() == []
+
+
+@on_both
+def test_an_index_that_was_never_made_is_a_problem_that_a_scan_mends(world, crowd) -> None:
+    world.fill(crowd(5))
+    assert "does not exist" in world.large.problems()[0]
+    world.large.sync()
+    assert world.large.problems() == []

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from braindex.cli.commands import ask, brief, entities, scan, serve, status, usage, workspaces
+from braindex.cli.commands import ask, brief, doctor, entities, scan, serve, status, usage, workspaces
 from braindex.cli.invocation import Command
 
 COMMANDS: Final[tuple[Command, ...]] = (
@@ -13,5 +13,6 @@ COMMANDS: Final[tuple[Command, ...]] = (
     brief.COMMAND,
     workspaces.COMMAND,
     usage.COMMAND,
+    doctor.COMMAND,
     serve.COMMAND,
 )

@@ -13,7 +13,7 @@ from braindex.server.threads import in_thread
 
 DESCRIPTION: Final = (
     "How far a scan is and what the workspace holds: phase, files done and total, entities, files skipped "
-    "and why, the last scan and error, how the brief stands."
+    "and why, the last scan and error, how the brief stands, what is behind the disk."
 )
 OUTPUT: Final[dict[str, dict[str, Any]]] = {
     "workspace_id": {"type": "string"},

@@ -1,0 +1,355 @@
+"""`doctor` over really damaged data: each fault is named with its remedy, nothing is touched, and the remedy works."""
+
+import json
+import os
+import shutil
+import sqlite3
+import struct
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+from tests.conftest import MakeApp, MakeProject, scanned
+
+from braindex.bootstrap import App
+from braindex.domain.health import Check, is_sound
+from braindex.domain.memories import Note
+from braindex.domain.results import Workspace
+from braindex.registry.failures import StoreError
+from braindex.registry.index import IndexStore
+from braindex.registry.memory import MemoryStore
+from braindex.vectors.chroma import ChromaVectors
+
+NOBODY = 65534
+FILES = {f"m{number}.py": f"def merge_{number}(left, right):\n    return left + right\n" for number in range(40)}
+ON_POSIX = pytest.mark.skipif(sys.platform == "win32", reason="modes are POSIX")
+
+
+def broken(app: App, workspace: Workspace | None = None, **options: bool) -> dict[str, Check]:
+    """What is broken, by the check's name."""
+    found = app.doctor().examine(None if workspace is None else workspace.id, **options)
+    return {one.name: one for one in found if one.state == "broken"}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder; the two that SQLite puts beside an open database, and locks, are no data."""
+    return {
+        str(one.relative_to(folder)): one.read_bytes()
+        for one in folder.rglob("*")
+        if one.is_file() and not one.name.endswith(("-wal", "-shm", ".lock"))
+    }
+
+
+def change(database: Path, *statements: str, parameters: tuple[object, ...] = ()) -> None:
+    connection = sqlite3.connect(database)
+    for statement in ("PRAGMA foreign_keys = OFF", *statements):
+        connection.execute(statement, parameters if "?" in statement else ())
+    connection.commit()
+    connection.close()
+
+
+@pytest.fixture
+def workspace(app: App, make_project: MakeProject) -> Workspace:
+    return scanned(app, make_project(FILES))
+
+
+@pytest.fixture
+def folder(app: App, workspace: Workspace) -> Path:
+    return app.workspaces.folder(workspace)
+
+
+def test_sound_data_is_not_called_broken_and_not_a_byte_of_it_changes(
+    app: App, workspace: Workspace, folder: Path, brain: Path
+) -> None:
+    with MemoryStore.open(folder) as memory:
+        memory.add_note(note(1))
+    before = contents(brain)
+    found = list(app.doctor().examine())
+    assert [one for one in found if one.state != "ok"] == []
+    assert {"registry.db", "index.db", "vector index", "memory.db", "brief"} <= {one.name for one in found}
+    assert contents(brain) == before
+
+
+def flip_pages(folder: Path) -> None:
+    path = folder / "index.db"
+    content = bytearray(path.read_bytes())
+    for page in range(4, len(content) // 4096, 3):
+        content[page * 4096 : page * 4096 + 400] = bytes(one ^ 0xFF for one in content[page * 4096 : page * 4096 + 400])
+    path.write_bytes(content)
+
+
+def keep_the_first_page(folder: Path) -> None:
+    path = folder / "index.db"
+    path.write_bytes(path.read_bytes()[:4096])
+
+
+def no_database(folder: Path) -> None:
+    (folder / "index.db").write_bytes(b"not a database at all" * 500)
+
+
+def statement(sql: str, *parameters: object) -> Callable[[Path], None]:
+    def apply(folder: Path) -> None:
+        change(folder / "index.db", sql, parameters=parameters)
+
+    return apply
+
+
+NAN = struct.pack("<256f", *[0.0] * 255, float("nan"))
+INDEX_DAMAGE: dict[str, tuple[Callable[[Path], None], str]] = {
+    "flipped pages": (flip_pages, "."),
+    "a file cut off": (keep_the_first_page, "."),
+    "no database": (no_database, "not a database"),
+    "a lost row of full-text search": (
+        statement("DELETE FROM fulltext WHERE rowid = 3"),
+        "1 entities that full-text search does not have",
+    ),
+    "lost text": (statement("DELETE FROM fulltext_content WHERE id = 3"), "full-text search does not fit its text"),
+    "other text": (
+        statement("UPDATE fulltext_content SET c5 = 'another body' WHERE id = 3"),
+        "full-text search does not fit its text",
+    ),
+    "a lost entity": (statement("DELETE FROM entities WHERE row = 3"), "entities where"),
+    "a lost file": (statement("DELETE FROM files WHERE path = 'm3.py'"), "entities without a file"),
+    "a lost vector": (statement("DELETE FROM vectors WHERE row = 3"), "vectors where"),
+    "a vector that is no number": (
+        statement("UPDATE vectors SET vector = ? WHERE row = 3", NAN),
+        "1 vectors that hold",
+    ),
+    "a vector of zeros": (statement("UPDATE vectors SET vector = ? WHERE row = 3", bytes(1024)), "hold no direction"),
+    "a short vector": (statement("UPDATE vectors SET vector = x'00' WHERE row = 3"), "not of 256 numbers"),
+    "a lost counter": (statement("DELETE FROM meta WHERE key = 'generation'"), "it lost generation"),
+    "a lost index": (statement("DROP INDEX entities_name"), "its schema lost entities_name"),
+}
+
+
+@pytest.mark.parametrize("name", INDEX_DAMAGE)
+def test_a_damaged_index_is_named_left_alone_and_rebuilt_when_asked(
+    name: str, app: App, workspace: Workspace, folder: Path
+) -> None:
+    damage, words = INDEX_DAMAGE[name]
+    damage(folder)
+    before = (folder / "index.db").read_bytes()
+    found = broken(app, workspace)["index.db"]
+    assert "damaged" in found.detail
+    assert words == "." or words in found.detail
+    assert "doctor --repair" in found.remedy
+    assert found.workspace_id == workspace.id
+    assert (folder / "index.db").read_bytes() == before
+    assert not list(folder.glob("index.db.damaged-*"))
+
+    assert "index.db" not in broken(app, workspace, repair=True)
+    [moved] = [one for one in folder.glob("index.db.damaged-*") if not one.name.endswith(("-wal", "-shm"))]
+    assert moved.read_bytes() == before
+    assert "it failed" in broken(app, workspace)["last scan"].detail
+    app.scans.run(workspace)
+    assert broken(app, workspace) == {}
+
+
+def test_quick_checks_find_what_a_count_tells_and_leave_out_what_needs_reading(
+    app: App, workspace: Workspace, folder: Path
+) -> None:
+    change(folder / "index.db", "UPDATE vectors SET vector = ? WHERE row = 3", parameters=(NAN,))
+    assert broken(app, workspace, full=False) == {}
+    change(folder / "index.db", "DELETE FROM entities WHERE row = 3")
+    assert "index.db" in broken(app, workspace, full=False)
+
+
+def test_a_sound_index_is_not_set_aside_by_a_repair(app: App, workspace: Workspace, folder: Path) -> None:
+    before = (folder / "index.db").read_bytes()
+    assert broken(app, repair=True) == {}
+    assert (folder / "index.db").read_bytes() == before
+
+
+def alter_chroma(folder: Path, upserts: list[tuple[str, bytes]], deletes: list[str]) -> None:
+    with IndexStore.open(folder, create=False) as store:
+        chroma = ChromaVectors(folder)
+        with chroma.turn(), chroma.changes():
+            chroma.refresh(store.applied_generation())
+            chroma.apply(upserts, deletes)
+        chroma.close()
+
+
+@pytest.mark.parametrize("fault", ["missing", "different"])
+def test_a_vector_index_that_differs_is_named_and_rebuilt_by_the_next_scan(
+    fault: str, make_app: MakeApp, make_project: MakeProject
+) -> None:
+    app = make_app(EXACT_SEARCH_LIMIT="0")
+    workspace = scanned(app, make_project(FILES))
+    assert broken(app) == {}
+    folder = app.workspaces.folder(workspace)
+    with IndexStore.open(folder, create=False) as store:
+        one = store.entities([3])[3].id
+    alter_chroma(folder, [(one, struct.pack("<256f", *[1 / 16] * 256))], [])
+    if fault == "missing":
+        alter_chroma(folder, [], [one])
+    found = broken(app)["vector index"]
+    assert f"1 vector is {fault}" in found.detail
+    assert "rebuilds it from index.db" in found.remedy
+    app.scans.run(workspace)
+    assert broken(app) == {}
+
+
+def note(number: int) -> Note:
+    time = "2026-12-01T00:00:00.000000Z"
+    return Note(f"{number:016x}", "Refunds go through the ledger. " * 20, "decision", "cursor", time, time)
+
+
+@pytest.mark.parametrize("kept", [0, 100, 5000, 20_000])
+def test_a_truncated_memory_is_named_and_stays_as_it_is_to_the_byte(
+    kept: int, app: App, workspace: Workspace, folder: Path
+) -> None:
+    with MemoryStore.open(folder) as memory:
+        for number in range(60):
+            memory.add_note(note(number))
+    path = folder / "memory.db"
+    path.write_bytes(path.read_bytes()[:kept])
+    if not kept:
+        (folder / "memory.db-wal").write_bytes(b"what was written last" * 200)
+    before = {one.name: one.read_bytes() for one in folder.glob("memory.db*") if not one.name.endswith("-shm")}
+    for repair in (False, True):
+        found = broken(app, workspace, repair=repair)["memory.db"]
+        assert "damaged" in found.detail
+        assert "left as it is" in found.remedy
+    after = {one.name: one.read_bytes() for one in folder.glob("memory.db*") if not one.name.endswith("-shm")}
+    assert {name: after[name] for name in before} == before
+
+
+def test_a_foreign_registry_is_named_and_left_alone_and_the_next_command_heals_it(
+    app: App, workspace: Workspace, brain: Path
+) -> None:
+    path = brain / "registry.db"
+    path.unlink()
+    change(path, "CREATE TABLE somebody_elses (thing TEXT)")
+    before = path.read_bytes()
+    found = broken(app)["registry.db"]
+    assert "another application" in found.detail
+    assert path.read_bytes() == before
+    assert not list(brain.glob("registry.db.damaged-*"))
+    assert workspace.id in {one.workspace_id for one in app.doctor().examine()}
+    assert [one.workspace for one in app.workspaces.list()] == [workspace]
+    found_later = list(app.doctor().examine())
+    assert is_sound(found_later)
+    assert [one.state for one in found_later if "moved aside" in one.detail] == ["note"]
+
+
+def test_a_registry_that_lost_its_rows_still_has_its_workspaces_examined(
+    app: App, workspace: Workspace, make_project: MakeProject, brain: Path
+) -> None:
+    other = scanned(app, make_project(FILES, name="other"))
+    change(brain / "registry.db", "DELETE FROM workspaces WHERE name = 'other'")
+    found = list(app.doctor().examine())
+    [said] = [one for one in found if one.name == "workspace folders"]
+    assert other.path in said.detail
+    assert {workspace.id, other.id} <= {one.workspace_id for one in found}
+    shutil.rmtree(app.workspaces.folder(workspace))
+    assert any("no data is there of" in one.detail for one in app.doctor().examine())
+    assert not app.workspaces.folder(workspace).exists()
+
+
+@ON_POSIX
+def test_files_that_others_can_read_are_named(app: App, workspace: Workspace, folder: Path, brain: Path) -> None:
+    (folder / "brief.md").chmod(0o644)
+    (brain / "workspaces").chmod(0o755)
+    found = broken(app)["private files"]
+    assert "brief.md (0644)" in found.detail
+    assert "workspaces (0755)" in found.detail
+    assert found.remedy == f"chmod -R go-rwx {brain}"
+
+
+@pytest.fixture
+def open_ground() -> Iterator[Path]:
+    """A folder that another user may look into, unlike pytest's."""
+    base = Path(tempfile.mkdtemp())
+    base.chmod(0o755)
+    yield base
+    shutil.rmtree(base)
+
+
+def as_nobody(action: Callable[[], object], told: Path) -> list[dict[str, str]]:
+    """What a child process without a superuser's rights makes of it, as JSON in a file that it may write."""
+    told.touch()
+    told.chmod(0o666)
+    child = os.fork()
+    if child == 0:
+        try:
+            if os.geteuid() == 0:
+                os.setgid(NOBODY)
+                os.setuid(NOBODY)
+            told.write_text(json.dumps(action()))
+            os._exit(0)
+        except BaseException:  # noqa: BLE001 - the child must not go on as a second test run
+            traceback.print_exc()
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    found: list[dict[str, str]] = json.loads(told.read_text())
+    return found
+
+
+@ON_POSIX
+@pytest.mark.parametrize("mode", [0o555, 0o700])
+def test_data_that_this_user_cannot_write_or_read_is_said_and_left_alone(
+    mode: int, open_ground: Path, make_app: MakeApp
+) -> None:
+    brain, project = open_ground / "brain", open_ground / "project"
+    project.mkdir()
+    (project / "a.py").write_text("def one():\n    return 1\n")
+    app = make_app(BRAIN_DIR=str(brain))
+    workspace = scanned(app, project)
+    list(app.doctor().examine())  # loads what the child could not read from here
+    for one in [brain, *brain.rglob("*")]:
+        one.chmod(mode if one.is_dir() else 0o444 if mode == 0o555 else 0o600)
+    before = {one.name: one.stat().st_mtime_ns for one in brain.rglob("*")}
+    found = as_nobody(lambda: [one.as_json() for one in app.doctor().examine(str(project))], open_ground / "told")
+    wrong = {one["name"]: one for one in found if one["state"] == "broken"}
+    assert "cannot be read and written by this user" in wrong["data folder"]["detail"]
+    assert {one.name: one.stat().st_mtime_ns for one in brain.rglob("*")} == before
+    assert workspace.id in {one["workspace_id"] for one in found}
+    assert not [one for one in found if "the check itself failed" in one["detail"]]
+
+
+def test_a_workspace_that_is_being_scanned_is_no_fault_and_not_raced_with(
+    app: App, workspace: Workspace, folder: Path
+) -> None:
+    with IndexStore.open(folder, create=False) as store:
+        store.scan_started("2026-12-01")
+    cut_off = {one.name: one for one in app.doctor().examine(workspace.id)}
+    assert (cut_off["last scan"].state, cut_off["last scan"].detail) == ("note", "it was cut off")
+    with FileLock(folder / "write.lock"):
+        found = {one.name: one for one in app.doctor().examine(workspace.id)}
+    assert found["last scan"].state == "ok"
+    assert "being scanned now" in found["last scan"].detail
+    assert "project" in found["locks"].detail
+    assert "vector index" not in found
+
+
+def test_damage_is_not_set_aside_while_a_scan_is_at_work(app: App, workspace: Workspace, folder: Path) -> None:
+    change(folder / "index.db", "DELETE FROM entities WHERE row = 3")
+    with FileLock(folder / "write.lock"):
+        found = broken(app, workspace, repair=True)["index.db"]
+    assert "could not be set aside" in found.detail
+    assert not list(folder.glob("index.db.damaged-*"))
+
+
+def test_what_interrupted_work_left_behind_is_named_with_its_size(app: App, workspace: Workspace, folder: Path) -> None:
+    (folder / "index.db.damaged-20260101T000000Z").write_bytes(bytes(2_500_000))
+    (folder / "rebuilding").mkdir()
+    (folder / "memory.db.partial").write_bytes(b"half")
+    (folder / ".brief.md.x1").write_bytes(b"half")
+    said = " ".join(one.detail for one in app.doctor().examine(workspace.id) if one.name == "leftovers")
+    for words in ("index.db.damaged-20260101T000000Z (2.5 MB)", "rebuilding", "memory.db.partial", ".brief.md.x1"):
+        assert words in said
+    assert (folder / "rebuilding").is_dir()
+
+
+def test_a_newer_index_is_not_called_damaged_and_names_the_version(
+    app: App, workspace: Workspace, folder: Path
+) -> None:
+    change(folder / "index.db", "INSERT INTO migrations VALUES ('index-99', '9.9', 'later')")
+    found = broken(app, workspace, repair=True)["index.db"]
+    assert found.remedy == "install braindex 9.9 or later"
+    with pytest.raises(StoreError):
+        IndexStore.open(folder, create=False)

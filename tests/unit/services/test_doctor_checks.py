@@ -1,0 +1,223 @@
+"""The checks that need no workspace: each finding has its state, its words and its remedy."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from tests.fakes.embedders import OneEmbedder
+
+from braindex.domain.engines import EngineFailed
+from braindex.domain.health import Check, enumerated, is_sound, megabytes, report_as_json
+from braindex.embedding.bundled import BundledEmbedder
+from braindex.services.doctor import data_folder, engines, logs, machine
+from braindex.services.doctor.examination import _guarded
+from braindex.services.doctor.parts import DoctorParts, Installation, Probe, SettingsFound
+from braindex.services.doctor.place import network_mount, synced_by
+from braindex.services.workspaces import Workspaces
+
+ON_POSIX = pytest.mark.skipif(sys.platform == "win32", reason="modes are POSIX")
+
+
+@pytest.fixture(scope="module")
+def model() -> BundledEmbedder:
+    return BundledEmbedder()
+
+
+@pytest.fixture
+def here(tmp_path: Path, model: BundledEmbedder) -> Callable[..., Installation]:
+    def make(folder: Path = tmp_path / "brain", *, local_mode: bool = False, probes: Sequence[Probe] = ()):
+        found = SettingsFound((), (), lambda _: (), local_mode)
+        parts = DoctorParts(Workspaces(folder), OneEmbedder(model), None, found, tuple(probes))  # type: ignore[arg-type]
+        return Installation(folder, parts)
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/home/me/.brain", ""),
+        ("/mnt/nas/brain", "a network file system (nfs4)"),
+        ("/mnt/nas", "a network file system (nfs4)"),
+        ("/mnt/nas2/brain", ""),
+        ("/mnt/nas/local/brain", ""),
+        ("/media/my share/x", "a network file system (cifs)"),
+    ],
+)
+def test_a_network_file_system_is_told_by_the_nearest_mount(path: str, kind: str) -> None:
+    mounts = (
+        "/dev/sda1 / ext4 rw 0 0\nnas:/export /mnt/nas nfs4 rw 0 0\n/dev/sdb1 /mnt/nas/local xfs rw 0 0\n"
+        "//srv/x /media/my\\040share cifs rw 0 0\nshort line\n"
+    )
+    assert network_mount(path, mounts) == kind
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/Users/me/Library/Mobile Documents/com~apple~CloudDocs/x", "iCloud"),
+        ("/home/me/Dropbox/x", "Dropbox"),
+        ("/home/me/Dropbox (Work)/x", "Dropbox"),
+        ("/Users/me/OneDrive - Contoso/x", "OneDrive"),
+        ("/Users/me/Library/CloudStorage/Box/x", "a cloud storage"),
+        ("/home/me/dropbox-clone/.brain", ""),
+        ("/home/me/.brain", ""),
+    ],
+)
+def test_a_folder_that_is_kept_in_step_with_other_machines_is_told_by_its_path(path: str, name: str) -> None:
+    found = synced_by(Path(path).parts)
+    assert (name in found) if name else found == ""
+
+
+def test_a_data_folder_that_is_not_there_is_no_fault_and_is_not_made(
+    here: Callable[..., Installation], tmp_path: Path
+) -> None:
+    [found] = data_folder.folder(here())
+    assert (found.state, "does not exist yet" in found.detail) == ("note", True)
+    assert list(data_folder.modes(here())) == []
+    assert [one.state for one in data_folder.space(here())] == ["ok"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_in_the_place_of_the_data_folder_is_a_fault(here: Callable[..., Installation], tmp_path: Path) -> None:
+    (tmp_path / "brain").write_text("x")
+    [found] = data_folder.folder(here())
+    assert (found.state, "is no folder" in found.detail) == ("broken", True)
+
+
+@ON_POSIX
+def test_only_what_is_braindexs_own_has_to_be_private(here: Callable[..., Installation], tmp_path: Path) -> None:
+    brain = tmp_path / "brain"
+    brain.mkdir(mode=0o700)
+    (brain / "README.md").write_text("of the project that the folder is")
+    assert [one.state for one in data_folder.modes(here())] == ["ok"]
+    (brain / ".env").write_text("DEEPSEEK_API_KEY=sk")
+    (brain / ".env").chmod(0o640)
+    [found] = data_folder.modes(here())
+    assert (found.state, ".env (0640)" in found.detail) == ("broken", True)
+
+
+LOG = """2026-12-01 10:00:00,123 WARNING braindex.services.scan: slow
+2026-12-01 10:00:01,123 ERROR braindex.services.scan: a background scan failed
+Traceback (most recent call last):
+  File "secret.py", line 1, in <module>
+2026-12-01 09:00:00,000 ERROR braindex.bug: earlier \x1b[31mred\x1b[0m
+"""
+
+
+def test_the_last_errors_of_the_logs_are_shown_without_tracebacks(
+    here: Callable[..., Installation], tmp_path: Path
+) -> None:
+    brain = tmp_path / "brain"
+    brain.mkdir()
+    (brain / "server-12.log").write_text(LOG)
+    (brain / "server-13.log.1").write_text("2026-12-01 11:00:00,123 ERROR braindex.bug: the newest\n")
+    (brain / "notes.log").write_text("2026-12-01 12:00:00,123 ERROR braindex.bug: none of ours\n")
+    [found] = logs.last_errors(here())
+    assert found.state == "note"
+    assert found.detail.startswith("3 errors, the last: 2026-12-01 09:00:00 earlier")
+    assert found.detail.endswith("2026-12-01 11:00:00 the newest")
+    assert "secret" not in found.detail
+    assert found.remedy.endswith("server-13.log.1")
+
+
+@ON_POSIX
+def test_a_pipe_or_a_link_by_a_logs_name_is_neither_waited_for_nor_followed(
+    here: Callable[..., Installation], tmp_path: Path
+) -> None:
+    brain = tmp_path / "brain"
+    brain.mkdir()
+    os.mkfifo(brain / "server-1.log")
+    (tmp_path / "elsewhere").write_text(LOG)
+    (brain / "server-2.log").symlink_to(tmp_path / "elsewhere")
+    assert [one.state for one in logs.last_errors(here())] == ["ok"]
+
+
+def test_the_bundled_model_gives_the_vector_that_is_known(model: BundledEmbedder) -> None:
+    assert engines.known_answer(model) == ""
+
+
+def test_a_model_whose_table_was_changed_does_not_pass() -> None:
+    changed = BundledEmbedder()
+    changed._table.documents[:] = changed._table.documents[:, ::-1].copy()
+    assert engines.known_answer(changed) == "it gives another vector than it should"
+    changed._table.documents[:] = float("nan")
+    assert engines.known_answer(changed) == "it gives a vector that is not of length 1"
+
+
+class Away(EngineFailed):
+    def __init__(self) -> None:
+        super().__init__("it cannot be reached: start it")
+
+
+def away() -> list[str]:
+    raise Away
+
+
+def probe(listed: Callable[[], Sequence[str]], *, complete: bool = True) -> Probe:
+    named = (("MODEL", "llama3.2"), ("MODEL", "other:7b"))
+    return Probe(
+        "Ollama", "http://127.0.0.1:1", named, listed, stays_here=False, complete=complete, on_missing="pull {model}"
+    )
+
+
+def test_an_engine_is_asked_for_its_models(here: Callable[..., Installation]) -> None:
+    assert [one.state for one in engines.engines(here())] == ["ok"]
+    both = probe(lambda: ["llama3.2:latest", "other:7b"])
+    assert [one.state for one in engines.engines(here(probes=[both]))] == ["ok"]
+    [found] = engines.engines(here(probes=[probe(lambda: ["llama3.2:latest"])]))
+    assert (found.state, found.remedy) == ("broken", "pull other:7b")
+    [found] = engines.engines(here(probes=[probe(lambda: ["llama3.2:latest"], complete=False)]))
+    assert found.state == "note"
+    [found] = engines.engines(here(probes=[probe(away)]))
+    assert (found.state, found.detail, found.remedy) == (
+        "broken", "llama3.2, other:7b: it cannot be reached", "start it",
+    )  # fmt: skip
+
+
+def test_in_local_mode_nothing_that_leaves_this_machine_is_asked(here: Callable[..., Installation]) -> None:
+    [found] = engines.engines(here(probes=[probe(away)], local_mode=True))
+    assert (found.state, "MEMORY_MODE=local" in found.detail) == ("note", True)
+
+
+def test_what_this_installation_is_made_of_is_sound() -> None:
+    found = [*machine.python(), *machine.packages(), *machine.sqlite(), *machine.grammars()]
+    assert is_sound(found)
+    assert "8 of 8" in found[-1].detail
+
+
+@pytest.mark.parametrize(("version", "numbers"), [("0.25.2", (0, 25, 2)), ("2.0rc1", (2,)), ("", ())])
+def test_a_version_is_read_as_far_as_it_is_numbers(version: str, numbers: tuple[int, ...]) -> None:
+    assert machine._numbers(version) == numbers
+
+
+def test_a_check_that_fails_hides_no_other() -> None:
+    def faulty():
+        yield Check("one", "ok", "fine")
+        raise KeyError("surprise")
+
+    def refused():
+        raise PermissionError("no")
+        yield
+
+    first, second = _guarded("faulty", faulty)
+    assert (first.state, second.state, second.name) == ("ok", "broken", "faulty")
+    assert "KeyError" in second.detail
+    [third] = _guarded("refused", refused, "id")
+    assert (third.state, third.workspace_id) == ("broken", "id")
+
+
+def test_a_report_is_sound_when_nothing_is_broken() -> None:
+    report = report_as_json([Check("a", "ok", "x"), Check("b", "note", "y", "do", "id")])
+    assert report == {
+        "ok": True,
+        "checks": [
+            {"name": "a", "state": "ok", "detail": "x", "remedy": None, "workspace_id": None},
+            {"name": "b", "state": "note", "detail": "y", "remedy": "do", "workspace_id": "id"},
+        ],
+    }
+    assert report_as_json([Check("a", "broken", "x")])["ok"] is False
+    assert enumerated("abcdefg") == "a, b, c, d, e and 2 more"
+    assert (megabytes(0), megabytes(2_500_000)) == ("under 0.1 MB", "2.5 MB")
