@@ -68,6 +68,7 @@ class App:
         """Stops background scans and enters the last questions in the ledger; safe to call twice."""
         self.scans.stop()
         self.usage.flush(CLOSE_SECONDS)
+        self.workspaces.close()
 
 
 class _Model:

@@ -18,6 +18,7 @@ from braindex.bootstrap import App, build_app
 from braindex.config import load_settings
 from braindex.domain.results import Workspace
 from braindex.registry.scan_record import read_record
+from braindex.server.threads import begun
 from braindex.services import freshness
 from braindex.services.counts import ScanStopped
 from braindex.services.scan import ScanHandle
@@ -93,6 +94,31 @@ def test_a_question_during_the_first_scan_of_another_process_answers_from_what_i
     assert first.summary()["files"] == first.total
     monkeypatch.setattr(freshness, "FIRST_SCAN_TIME", HUNG)
     assert ask(app, workspace, "function_119").sources[0].name == "function_119"
+
+
+def test_a_question_does_not_wait_for_others_where_nothing_is_behind(app, workspace, monkeypatch) -> None:
+    monkeypatch.setattr(freshness, "TAKE_IN_TIME", HUNG)
+    monkeypatch.setattr(freshness, "LOOK_TIME", HUNG)
+    app.scans.run(workspace)
+    with FileLock(app.workspaces.folder(workspace) / LOCK_FILE):
+        handle = app.scans.start(workspace)
+        assert ask(app, workspace, "function_1").coverage == ""
+        assert not handle.has_begun
+        app.scans.stop()
+
+
+def test_a_first_question_does_not_wait_for_the_vector_index_of_another_process(app, workspace, monkeypatch) -> None:
+    monkeypatch.setattr(freshness, "FIRST_SCAN_TIME", HUNG)
+    monkeypatch.setattr(freshness, "TAKE_IN_TIME", 0.0)
+    app.workspaces.register(workspace)
+    with FileLock(app.workspaces.folder(workspace) / LOCK_FILE):
+        asking = begun(lambda: ask(app, workspace, "function_1"))
+        while app.scans.running(workspace) is None:
+            assert not asking.done()
+        with app.workspaces.open_index(workspace) as store:
+            store.scan_finished("2026-11-01T10:00:00+00:00")
+        assert "first scan" not in asking.result(HUNG).coverage
+        app.scans.stop()
 
 
 def test_a_killed_scan_is_not_running_and_says_what_it_left(app, workspace, first) -> None:

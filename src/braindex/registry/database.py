@@ -77,7 +77,7 @@ class Closing:
 class Database(Closing):
     """An open SQLite file in write-ahead mode: many readers and one writer at a time, across processes.
 
-    A connection belongs to the thread that opened it. Use as a context manager, or call `close`.
+    A connection is in one thread's hands at a time. Use as a context manager, or call `close`.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection, remedy: str) -> None:
@@ -86,6 +86,7 @@ class Database(Closing):
         self._connection = connection
         self._identity = file_identity(path)
         self._depth = 0
+        self._alone = False
 
     @classmethod
     def open(
@@ -135,7 +136,7 @@ class Database(Closing):
     @classmethod
     def _connected(cls, path: Path, remedy: str, busy_seconds: float, *, alone: bool = False) -> Self:
         try:
-            connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
+            connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as error:
             raise sqlite_failure(path, error, remedy) from error
         database = cls(path, connection, remedy)
@@ -152,6 +153,7 @@ class Database(Closing):
         `alone` keeps others out and the index of the write-ahead log in memory: even reading needs 32 kB of disk for
         it otherwise, which a full disk does not have (https://www.sqlite.org/wal.html#noshm).
         """
+        self._alone = alone
         if alone:
             self.run("PRAGMA locking_mode = EXCLUSIVE")
         deadline = time.monotonic() + busy_seconds
@@ -183,6 +185,19 @@ class Database(Closing):
         """Release the file. The last one out folds the write-ahead log into it."""
         with contextlib.suppress(sqlite3.Error):  # nothing is open in a transaction; the log is folded in later
             self._connection.close()
+
+    def outer_state(self) -> tuple[int, ...] | None:
+        """What tells whether the file is still the one that was opened, as it was left: device, inode, size, time and
+        schema version. None where this connection may not be kept: it is in a transaction, or keeps others out.
+        """
+        if self._alone or self._connection.in_transaction:
+            return None
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        version = self.value("PRAGMA schema_version")
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, version
 
     def damaged(self, detail: str) -> StoreDamaged:
         """The error for content that no sound store can hold."""

@@ -78,6 +78,7 @@ class IndexStore(Closing):
     def __init__(self, database: Database) -> None:
         self._database = database
         self._tables = Tables(database)
+        self._left_as: tuple[int, ...] | None = None
 
     @classmethod
     def open(cls, folder: Path, *, create: bool = True, busy_seconds: float = BUSY_SECONDS) -> Self:
@@ -106,6 +107,15 @@ class IndexStore(Closing):
 
     def close(self) -> None:
         self._database.close()
+
+    def leave(self) -> bool:
+        """Whether it may be used again later, and by another thread; see `is_untouched`."""
+        self._left_as = self._database.outer_state()
+        return self._left_as is not None
+
+    def is_untouched(self) -> bool:
+        """Whether the file is what it was at `leave`, but for what the write-ahead log brought."""
+        return self._left_as is not None and self._database.outer_state() == self._left_as
 
     def snapshot(self) -> AbstractContextManager[None]:
         """Everything read inside comes from one moment. Not for writing."""

@@ -17,6 +17,7 @@ from braindex.domain.names import one_workspace
 from braindex.domain.results import ScanSummary, Workspace, WorkspaceInfo
 from braindex.registry.failures import StoreDamaged, os_failure
 from braindex.registry.index import INDEX_FILE, IndexStore, set_aside
+from braindex.registry.index_pool import IndexPool
 from braindex.registry.ledger import Ledger
 from braindex.registry.memory import MemoryStore
 from braindex.registry.workspaces import WORKSPACE_FILE
@@ -88,6 +89,7 @@ class Workspaces:
         """`release` lets go of what this process holds open in a workspace's folder, before it is deleted."""
         self._brain_dir = brain_dir
         self._release = release
+        self._pool = IndexPool()
 
     def _registry(self) -> Registry:
         return Registry.open(self._brain_dir)
@@ -163,6 +165,7 @@ class Workspaces:
         if folder.exists():
             with _drop_request(folder, workspace), _writer_lock(folder, DROP_WAIT, WorkspaceBusy(workspace.path)):
                 self._release(folder)
+                self._pool.forget(folder)
                 _empty(folder)
                 self._forget(workspace)
             shutil.rmtree(folder, ignore_errors=True)
@@ -208,6 +211,10 @@ class Workspaces:
                 ending.close_for_merge()
             memory.merge_from(old)
 
+    def close(self) -> None:
+        """Lets go of what waits for the next question."""
+        self._pool.close()
+
     def record_scan(self, workspace: Workspace, summary: ScanSummary, when: str) -> bool:
         """What listings show of the last scan; false when the workspace was dropped meanwhile."""
         with self._registry() as registry:
@@ -235,14 +242,22 @@ class Workspaces:
         raises IndexSetAside.
         """
         folder = self.folder(workspace)
-        with self._opened(folder, writing=writing) as store:
-            try:
-                yield store
-            except StoreDamaged as damage:
-                if damage.path != folder / INDEX_FILE:
-                    raise
-                store.close()  # Windows moves no file that is open
-                raise IndexSetAside(damage, _set_aside(folder, damage, writing=writing)) from damage
+        store = (None if writing else self._pool.take(folder)) or self._opened(folder, writing=writing)
+        try:
+            yield store
+        except StoreDamaged as damage:
+            store.close()  # Windows moves no file that is open
+            if damage.path != folder / INDEX_FILE:
+                raise
+            self._pool.forget(folder)
+            raise IndexSetAside(damage, _set_aside(folder, damage, writing=writing)) from damage
+        except BaseException:
+            store.close()
+            raise
+        if writing:
+            store.close()  # the last one out folds the write-ahead log into the file
+        else:
+            self._pool.give(folder, store)
 
     @staticmethod
     def _opened(folder: Path, *, writing: bool) -> IndexStore:

@@ -49,3 +49,8 @@ def test_a_listed_workspace_whose_folder_is_gone_says_so():
     assert workspaces_text([known]) == (
         "01234567 shop /code/shop [folder is missing]: 4 files, 9 entities, never scanned"
     )
+
+
+def test_what_is_behind_the_disk_is_shown():
+    status = ScanStatus(WORKSPACE, "complete", 4, 9, complete=True, freshness="3 files changed since the last scan")
+    assert "\nFreshness: 3 files changed since the last scan\n" in status_text(status)

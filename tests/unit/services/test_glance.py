@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from braindex.bootstrap import App
 from braindex.domain.options import WorkspaceOptions
 from braindex.services import glance as glances
 from braindex.services.behind import behind
@@ -35,7 +36,7 @@ def root(make_project) -> Path:
 
 
 @pytest.fixture
-def look(app, root: Path) -> Callable[[], Glance | None]:
+def look(app: App, root: Path) -> Callable[[], Glance | None]:
     """A look that finds nothing behind, and what it leaves for the next one."""
     workspace = app.workspaces.open(root)
     app.scans.run(workspace)
@@ -51,7 +52,7 @@ def look(app, root: Path) -> Callable[[], Glance | None]:
 
 
 @pytest.fixture
-def glance(look) -> Glance:
+def glance(look: Callable[[], Glance | None]) -> Glance:
     found = look()
     assert found is not None
     return found

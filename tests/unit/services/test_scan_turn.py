@@ -11,7 +11,7 @@ from braindex.services import scan_turn
 from braindex.services.counts import ScanStopped
 from braindex.services.scan_handle import IDLE
 from braindex.services.scan_turn import Published, Turn, turn_of
-from braindex.services.workspaces import LOCK_FILE, WorkspaceDropped
+from braindex.services.workspaces import DROP_REQUEST, LOCK_FILE, WorkspaceDropped
 
 WORKSPACE = Workspace("w", "shop", "/shop")
 SUMMARY = ScanSummary("w", 8, 90, 8, 0, 0, (), 1.5)
@@ -90,6 +90,19 @@ def test_a_stop_ends_the_wait_and_leaves_the_lock_to_its_holder(tmp_path: Path, 
         with pytest.raises(ScanStopped), turn_of(WORKSPACE, tmp_path, lambda _: stop.set(), stop):
             pytest.fail("there was no turn")
         assert lock.is_locked
+
+
+def test_who_wants_to_drop_the_workspace_goes_first(tmp_path: Path) -> None:
+    seen: list[ScanProgress] = []
+    request = FileLock(tmp_path / DROP_REQUEST)
+
+    def report(progress: ScanProgress) -> None:
+        seen.append(progress)
+        request.release()  # the drop was given up
+
+    with request, turn_of(WORKSPACE, tmp_path, report, threading.Event()) as turn:
+        assert turn.before is None
+    assert seen == [IDLE]
 
 
 def test_a_folder_that_is_gone_is_not_made_again(tmp_path: Path) -> None:
