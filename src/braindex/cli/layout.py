@@ -63,6 +63,7 @@ def status_lines(status: ScanStatus) -> list[str]:
         ("kinds", _tally(status.kinds)),
         ("brief", status.brief.standing if status.brief else "none"),
         ("last scan", status.last_scan or ""),
+        ("freshness", safe_line(status.freshness)),
         ("last error", safe_line(status.last_error or "")),
         ("part of", safe_path(status.known_parent.path) if status.known_parent else ""),
     ]

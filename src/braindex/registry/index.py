@@ -101,6 +101,11 @@ class IndexStore(Closing):
             raise
         return store
 
+    @property
+    def folder(self) -> Path:
+        """The workspace's folder."""
+        return self._database.path.parent
+
     @staticmethod
     def exists(folder: Path) -> bool:
         return (folder / INDEX_FILE).exists()

@@ -27,11 +27,12 @@ from braindex.vectors.backing import (
 from braindex.vectors.check import differences
 from braindex.vectors.chroma import ChromaVectors
 from braindex.vectors.chroma_server import ServerVectors, sweep
-from braindex.vectors.exact import REDUCED_FROM, Block, Found, Matrix, MatrixCache, blend, nearest_of_blocks
+from braindex.vectors.exact import Block, Found, Matrix, MatrixCache, blend, nearest_of_blocks
 from braindex.vectors.server import ChromaServer
 
 log = logging.getLogger(__name__)
 
+_BESIDE_FROM: Final = 4_000  # vectors: fewer are searched in less time than a thread takes to begin
 _beside: Final = ThreadPoolExecutor(max_workers=2, thread_name_prefix="nearest")
 
 # 256 MB of vectors of 256 numbers, and a quarter of that again. Up to here ChromaDB would find less, need as much
@@ -112,7 +113,7 @@ class WorkspaceVectors:
         if among is None and not self._backing.asked_first:
             with self._source.snapshot():
                 matrix = self._matrix(len(question)) if limit > 0 and self._source.vector_count() else None
-            if matrix is not None and len(matrix) >= REDUCED_FROM:
+            if matrix is not None and len(matrix) >= _BESIDE_FROM:
                 self._remark = ""
                 return _beside.submit(matrix.nearest, question, limit).result
         found = self.nearest(question, limit, among)
