@@ -23,6 +23,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from braindex.domain.memories import Episode, Note, new_id, now
+from braindex.registry.memory import MemoryStore
 from faults_world import (  # type: ignore[import-not-found]  # beside this file
     Content,
     Journal,
@@ -38,9 +40,6 @@ from faults_world import (  # type: ignore[import-not-found]  # beside this file
     undisturbed,
     write_project,
 )
-
-from braindex.domain.memories import Episode, Note, new_id, now
-from braindex.registry.memory import MemoryStore
 
 SETTLED = 5.0  # seconds after which what was written or deleted has to be known
 LARGE_FILES, LARGE_FUNCTIONS = 220, 110  # some 4 MB: worker processes read it
@@ -154,10 +153,10 @@ folder = Path(sys.argv[1])
 for line in sys.stdin:
     at, key = now(), new_id()
     with MemoryStore.open(folder) as memory:
-        if len(key) % 2 or line.strip() == "note":
-            memory.add_note(Note(id=key, text=f"decided in {key}", category="decision", author="bench", created=at, updated=at))
+        if line.strip() == "note":
+            memory.add_note(Note(id=key, text=key, category="decision", author="bench", created=at, updated=at))
         else:
-            memory.add_episode(Episode(id=key, kind="turn", client="bench", session="s", created=at, prompt=f"do {key}"))
+            memory.add_episode(Episode(id=key, kind="turn", client="bench", session="s", created=at, prompt=key))
     print(key, flush=True)
 """
 
@@ -214,11 +213,18 @@ def together(scratch: Path, options: argparse.Namespace, number: int) -> list[Ba
     errors = "; ".join(sorted(set(world.errors))[:3])
     broken = [one["detail"] for one in doctor.json["checks"] if one["state"] == "broken"]
     return [
-        Bar(name, f"{len(drivers)} processes, {options.seconds} s: no error shown, no stale answer", not world.errors, errors or counts),
-        Bar(name, "no entity lost, doubled or stale", not wrong, "; ".join(wrong[:3]) or "the same as an undisturbed scan"),
+        Bar(
+            name,
+            f"{len(drivers)} processes, {options.seconds} s: no error shown, no stale answer",
+            not world.errors,
+            errors or counts,
+        ),
+        Bar(name, "no entity lost, doubled or stale", not wrong, "; ".join(wrong[:3]) or "as by an undisturbed scan"),
         Bar(name, "no row of memory.db lost", not lost, f"{len(lost)} of {len(world.rows):,} lost"),
-        Bar(name, "doctor finds nothing broken", not broken, "; ".join(broken) or f"{len(doctor.json['checks'])} checks"),
-    ]  # fmt: skip
+        Bar(
+            name, "doctor finds nothing broken", not broken, "; ".join(broken) or f"{len(doctor.json['checks'])} checks"
+        ),
+    ]
 
 
 # Kills
@@ -392,7 +398,7 @@ def servers(scratch: Path, options: argparse.Namespace) -> list[Bar]:
     spent = cpu_seconds(server.process.pid) - before
     bars.append(Bar("servers", f"{options.idle} s idle cost no CPU time", spent <= 0.05, f"{spent:.2f} CPU s"))
     server.close()
-    return bars  # fmt: skip
+    return bars
 
 
 # A full disk
@@ -436,9 +442,14 @@ def inside(scratch: Path) -> list[Bar]:
     wrong = [one for one in wrong if one]
     return [
         Bar("full-disk", "a scan without room is a clear error", clear, full.err.strip()[-160:]),
-        Bar("full-disk", "questions and status go on, and with room the scan heals", not wrong, "; ".join(wrong[:2]) or "the same content"),
+        Bar(
+            "full-disk",
+            "questions and status go on, and with room the scan heals",
+            not wrong,
+            "; ".join(wrong[:2]) or "the same content",
+        ),
         Bar("full-disk", "no row of memory.db lost", not lost, f"{len(lost)} of {len(keys)} lost"),
-    ]  # fmt: skip
+    ]
 
 
 PARTS: dict[str, Callable[[Path, argparse.Namespace], list[Bar]]] = {

@@ -1,4 +1,4 @@
-"""What `bench/faults.py` works on: projects that change, the braindex processes around them, and what an index must hold."""
+"""What `bench/faults.py` works on: projects that change, processes around them, and what an index must hold."""
 
 import json
 import os

@@ -257,7 +257,7 @@ def make_questions(root: Path, copy: Path, count: int, seed: int) -> dict[str, l
     chosen: dict[str, list[Asked]] = {}
     for name in SETS:
         pool = sorted(pools[name], key=lambda one: (one.path, one.line, one.text))
-        picked = random.Random(f"{seed} {name}").sample(pool, min(count, len(pool)))  # noqa: S311 - a sample
+        picked = random.Random(f"{seed} {name}").sample(pool, min(count, len(pool)))
         if len(picked) >= FEWEST_QUESTIONS:
             chosen[name] = picked
     chosen["symbol"] = [
@@ -410,7 +410,7 @@ def measure_repository(root: Path, count: int, seed: int, *, ablation: bool) -> 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
     """The 95 % percentile interval of the mean, over resampled questions."""
-    chance = random.Random(0)  # noqa: S311 - a resample
+    chance = random.Random(0)
     means = sorted(statistics.fmean(chance.choices(values, k=len(values))) for _ in range(RESAMPLES))
     return means[int(0.025 * RESAMPLES)], means[int(0.975 * RESAMPLES) - 1]
 
