@@ -116,9 +116,9 @@ def judge(world: Together, answer: dict[str, object], asked: object) -> None:
         world.count("answers that said they were behind")
         return
     if isinstance(asked, tuple):
-        name, _ = asked
-        with world.journal.lock:
-            still = name in world.journal.there
+        name, entry = asked
+        with world.journal.lock:  # what was moved while it was asked for may be missed
+            still = world.journal.there.get(name) == entry
         if still and name not in names:
             world.wrong(f"{name} was written {SETTLED:.0f} s before and not found")
     elif asked in names:

@@ -122,11 +122,11 @@ class Journal:
     gone: dict[str, float] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def settled(self, seconds: float, chance: random.Random) -> tuple[tuple[str, str] | None, str | None]:
-        """A function (name, path) that has been there and one that has been gone for so long."""
+    def settled(self, seconds: float, chance: random.Random) -> tuple[tuple[str, tuple[str, float]] | None, str | None]:
+        """A function, with its entry in `there`, that has been there and one that has been gone for so long."""
         now = time.monotonic()
         with self.lock:
-            there = [(name, path) for name, (path, at) in self.there.items() if now - at > seconds]
+            there = [(name, entry) for name, entry in self.there.items() if now - entry[1] > seconds]
             gone = [name for name, at in self.gone.items() if now - at > seconds]
         return (chance.choice(there) if there else None), (chance.choice(gone) if gone else None)
 

@@ -84,6 +84,15 @@ class Entities:
         rows = self._database.rows(f"{_SELECT} WHERE path = ? ORDER BY start, stop DESC, row", (storable(path),))
         return [_stored(row) for row in rows]
 
+    def first_inside(self, path: str, start: int, end: int, after_line: int) -> int | None:
+        """The first line beyond `after_line` on which something inside a span begins, blocks of code apart."""
+        sql = (
+            "SELECT min(line) FROM entities WHERE file = (SELECT id FROM files WHERE path = ?) "
+            "AND start > ? AND stop <= ? AND line > ? AND kind <> 'code-block'"
+        )
+        found: int | None = self._database.value(sql, (storable(path), start, end, after_line))
+        return found
+
     def rows_of(self, ids: Iterable[str]) -> dict[str, int]:
         return {one: row for one, (row, _) in self.known("id", [storable(one) for one in ids]).items()}
 

@@ -3,7 +3,7 @@
 # ruff: noqa: S608 - only constants of this room become part of a statement; values are parameters
 
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -28,7 +28,7 @@ _INSERT: Final = "INSERT INTO fulltext (rowid, name, parent, signature, path, do
 # More words than any question means; the rarest say the most.
 _MAX_TERMS: Final = 128
 # Rows read beyond the cut. Most ties at the cut end within them, and a second reading costs as much as the first.
-_SPARE: Final = 64
+_SPARE: Final = 400
 _MOST_PLACES: Final = 1_500
 _LEAST_TERMS: Final = 2
 _TOO_MANY_PLACES: Final = 4 * _MOST_PLACES  # some 20 ms
@@ -166,8 +166,9 @@ class FullText:
         if not words or limit < 1:
             return []
         found = self._past_the_tie(words, limit, narrowed)
-        keys = self._tie_keys([row for row, _ in found])
-        found.sort(key=lambda one: (one[1], keys[one[0]]))
+        shared = {score for score, count in Counter(score for _, score in found).items() if count > 1}
+        keys = self._tie_keys([row for row, score in found if score in shared])
+        found.sort(key=lambda one: (one[1], keys.get(one[0], ())))
         return [(row, -score) for row, score in found[:limit]]
 
     def _past_the_tie(self, words: str, limit: int, narrowed: EntityFilter) -> list[tuple[int, float]]:

@@ -231,6 +231,10 @@ class IndexStore(Closing):
         """A file's entities in source order."""
         return self._tables.entities.of_file(path)
 
+    def first_inside(self, path: str, start: int, end: int, after_line: int) -> int | None:
+        """The first line beyond `after_line` on which an entity inside a span (byte offsets) of a file begins."""
+        return self._tables.entities.first_inside(path, start, end, after_line)
+
     def rows(self, narrowed: EntityFilter = _EVERYTHING) -> list[int]:
         """Rows that a filter lets through, in no particular order."""
         return self._tables.entities.rows(narrowed)

@@ -254,12 +254,8 @@ def _by_header(store: IndexStore, seen: "Verified") -> "Verified":
     entity = seen.entity
     if entity.kind in CALLABLE_KINDS or entity.end_line - entity.line < LONGEST_CITED:
         return seen
-    inside = [
-        one.entity.line
-        for one in store.of_file(entity.path)
-        if entity.start < one.entity.start and one.entity.end <= entity.end and one.entity.kind != "code-block"
-    ]
-    first = min((line for line in inside if line > entity.line), default=entity.end_line + 1)
+    found = store.first_inside(entity.path, entity.start, entity.end, entity.line)
+    first = entity.end_line + 1 if found is None else found
     # Never less than a screenful: an agent that opens just these lines has to see what it is about.
     return replace(seen, entity=replace(entity, end_line=max(first - 1, entity.line + LONGEST_CITED - 1)))
 

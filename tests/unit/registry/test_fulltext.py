@@ -205,3 +205,30 @@ def test_rare_words_decide_a_search_when_frequent_ones_stand_almost_everywhere(u
     store.write([file_of("m.py", *many), file_of("r.py", unit("r.py", "rare", terms="value common exceptional odd"))])
     assert search(store, "value", "common", "exceptional", "odd", limit=1) == ["rare"]
     assert len(store.search(["value", "common", "exceptional", "odd"], 50)) == 50
+
+
+def test_where_two_terms_are_in_very_many_rows_those_with_both_come_first_and_then_the_rarer(
+    unit, file_of, store
+) -> None:
+    texts = ["load"] * 3_100 + ["valid"] * 3_000 + ["load valid"] * 50
+    units = [unit(name=f"n{at:05}", line=at + 1, terms=text, vector=None) for at, text in enumerate(texts)]
+    store.write([file_of("src/a.py", *units)])
+    assert store.searched(["load", "valid"]) == (["load", "valid"], [])
+    found = names(store, store.search(["load", "valid"], 80))
+    assert found[:50] == [f"n{at:05}" for at in range(6_100, 6_150)]
+    assert found[50:] == [f"n{at:05}" for at in range(3_100, 3_130)]
+
+
+def test_a_frequent_term_is_left_out_where_looking_at_its_rows_would_take_long(unit, file_of, store) -> None:
+    units = [unit(name=f"n{at:05}", terms="self" if at else "self rare odd", vector=None) for at in range(6_100)]
+    store.write([file_of("src/a.py", *units)])
+    assert store.searched(["self", "rare", "odd"]) == (["rare", "odd"], [])
+    assert len(store.search(["self", "rare", "odd"], 50)) == 1
+
+
+def test_counts_of_terms_follow_what_other_processes_store(unit, file_of, store) -> None:
+    store.write([file_of("src/a.py", unit(terms="cart"))])
+    assert store.frequencies(["cart"]) == {"cart": 1}
+    with IndexStore.open(store.folder) as other:
+        other.write([file_of("src/b.py", unit(path="src/b.py", terms="cart"))])
+    assert store.frequencies(["cart"]) == {"cart": 2}
