@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -534,3 +535,30 @@ def test_the_log_holds_no_question(serve, box):
     logged = "".join(path.read_text(encoding="utf-8") for path in box.brain.glob("server-*.log*"))
     assert "query_memory" in logged
     assert "unmistakable" not in logged
+
+
+PARENT = """
+import subprocess, sys
+server = subprocess.Popen([sys.executable, "-m", "braindex", "serve"])
+print(server.pid, flush=True)
+server.wait()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="how a process of another parent ends is seen on Linux")
+def test_the_death_of_the_parent_ends_the_server_though_somebody_holds_its_input_open(box):
+    reading, writing = os.pipe()
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT], cwd=box.project, env=box.environment(), stdin=reading, stdout=subprocess.PIPE
+    )
+    os.close(reading)
+    with parent:
+        assert parent.stdout is not None
+        server = os.pidfd_open(int(parent.stdout.readline()))
+        os.write(writing, json.dumps(INITIALIZE).encode() + b"\n")
+        assert b'"result"' in parent.stdout.readline()
+        parent.send_signal(signal.SIGKILL)
+        parent.wait(HUNG)
+        assert select.select([server], [], [], HUNG)[0], "it is still there"
+    os.close(server)
+    os.close(writing)

@@ -1,7 +1,9 @@
 """The end of a server process: within a second of its client's, whatever its threads are doing."""
 
 import os
+import select
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
@@ -13,6 +15,23 @@ STOP_SECONDS: Final = 0.85
 DEADLINE_SECONDS: Final = 0.95
 
 INTERRUPTED: Final = 130
+
+
+def _exit_of(process: int) -> Callable[[], object] | None:
+    """A call that returns when another process has ended: by pidfd_open (Linux), by kqueue (macOS)."""
+    try:
+        if sys.platform == "linux":
+            poll = select.poll()
+            poll.register(os.pidfd_open(process), select.POLLIN)
+            return poll.poll
+        if sys.platform == "darwin":
+            queue = select.kqueue()
+            ended = select.kevent(process, select.KQ_FILTER_PROC, select.KQ_EV_ADD, select.KQ_NOTE_EXIT)
+            queue.control([ended], 0)
+            return lambda: queue.control(None, 1)
+    except OSError:  # it is gone by now, or the system is too old
+        return None
+    return None
 
 
 class Leaving:
@@ -41,6 +60,20 @@ class Leaving:
         stopping.start()
         stopping.join(STOP_SECONDS)
         self._leave(code)
+
+    def with_parent(self) -> None:
+        """Leaves when the parent process is gone, also where somebody else keeps the input open. Waiting for it costs
+        nothing; where the system has no way to wait for a parent (Windows), the end of input alone tells.
+        """
+        waited = _exit_of(os.getppid())
+        if waited is None:
+            return
+
+        def leave_after() -> None:
+            waited()
+            self.now(0)
+
+        threading.Thread(target=leave_after, name="braindex-parent", daemon=True).start()
 
     def on_signals(self) -> None:
         """Leaves on a request to terminate (code 0) and on an interrupt (130), also while input is being

@@ -64,6 +64,7 @@ def serve(
         lifespan=lifespan,
     )
     leaving.on_signals()
+    leaving.with_parent()
     LOG.info("serving, version %s", version)
     wire.hand_over(checked, on_gone=lambda: leaving.now(0))
     _run(server, leaving)
