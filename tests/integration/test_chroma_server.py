@@ -452,7 +452,7 @@ def test_an_application_whose_server_is_away_scans_answers_and_says_so(make_app,
 
 def test_nothing_of_a_workspace_that_asks_to_stay_local_goes_to_another_machine(make_app, make_project) -> None:
     root = make_project({**PROJECT, ".env": "MEMORY_MODE=local\n"})
-    app = make_app(CHROMA_URL=NOWHERE)
+    app = make_app(CHROMA_URL=NOWHERE, EXACT_SEARCH_LIMIT="0")
     workspace = app.workspaces.open(root)
     assert app.scans.run(workspace).notes == ()
     assert (app.workspaces.folder(workspace) / "vector_db").is_dir()
