@@ -33,6 +33,7 @@ _AHEAD: Final = 2  # chunks a process, done or to do: it never waits for the one
 _LOOK_EVERY: Final = 0.1  # seconds between two looks whether the scan is to stop
 _SILENT: Final = 120.0  # seconds without an answer, after which a process hangs: the longest chunk takes some ten
 _END_SECONDS: Final = 1.0
+_NO_WINDOW: Final[int] = getattr(subprocess, "CREATE_NO_WINDOW", 0)  # Windows would open a console for each
 
 Chunk = list[Task]
 
@@ -187,6 +188,7 @@ class _Member:
             self._process = subprocess.Popen(
                 self._command,
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_environment(),
+                creationflags=_NO_WINDOW,
             )  # fmt: skip
             reader = self._reader
             hello = frames.greeting(running_version(), reader.root, reader.options, embeds=reader.embeds)
