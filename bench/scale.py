@@ -125,7 +125,7 @@ class Sampler:
         self._thread.start()
 
     def _run(self) -> None:
-        while not self._stop.wait(0.1):
+        while not self._stop.wait(0.5):
             self.peak = max(self.peak, tree_mb(self._pid))
 
     def end(self, own_peak_mb: float) -> float:

@@ -148,7 +148,7 @@ SETTINGS: Final = (
         "The model of EMBEDDING=openai.",
     ),
     Setting(
-        "EXACT_SEARCH_LIMIT", "exact_search_limit", whole_number, "250000", "a whole number, 0 or more",
+        "EXACT_SEARCH_LIMIT", "exact_search_limit", whole_number, "500000", "a whole number, 0 or more",
         "Workspaces of up to so many entities are searched exactly, in memory; larger ones by ChromaDB.",
     ),
     Setting(

@@ -35,10 +35,10 @@ log = logging.getLogger(__name__)
 _BESIDE_FROM: Final = 4_000  # vectors: fewer are searched in less time than a thread takes to begin
 _beside: Final = ThreadPoolExecutor(max_workers=2, thread_name_prefix="nearest")
 
-# 256 MB of vectors of 256 numbers, and a quarter of that again. Up to here ChromaDB would find less, need as much
-# memory, double a scan and add a second to each process's start, all to save some milliseconds a question. A matrix
-# answers while another process writes, and with any filter (bench/dense.py).
-EXACT_LIMIT: Final = 250_000
+# 512 MB of vectors of 256 numbers, and a quarter of that again. Up to here ChromaDB finds less and needs more: at 262,000
+# entities a scan took 2.5 times as long an entity as one that is searched exactly, a question three times, and 650 MB.
+# A matrix answers while another process writes, and with any filter (bench/dense.py, bench/scale.py).
+EXACT_LIMIT: Final = 500_000
 _FLOAT_BYTES: Final = 4
 _USUAL_BYTES: Final = 1024  # of a vector of the bundled model; of longer ones fewer are held in memory
 _KEPT_WORKSPACES: Final = 3
