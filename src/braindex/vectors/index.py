@@ -35,9 +35,9 @@ log = logging.getLogger(__name__)
 _BESIDE_FROM: Final = 4_000  # vectors: fewer are searched in less time than a thread takes to begin
 _beside: Final = ThreadPoolExecutor(max_workers=2, thread_name_prefix="nearest")
 
-# 512 MB of vectors of 256 numbers, and a quarter of that again. Up to here ChromaDB finds less and needs more: at 262,000
-# entities a scan took 2.5 times as long an entity as one that is searched exactly, a question three times, and 650 MB.
-# A matrix answers while another process writes, and with any filter (bench/dense.py, bench/scale.py).
+# 512 MB of vectors of 256 numbers, and a quarter of that again. Up to here ChromaDB finds less and needs more: at
+# 262,000 entities a scan took 2.5 times as long an entity as one that is searched exactly, a question three times, and
+# 650 MB. A matrix answers while another process writes, and with any filter (bench/dense.py, bench/scale.py).
 EXACT_LIMIT: Final = 500_000
 _FLOAT_BYTES: Final = 4
 _USUAL_BYTES: Final = 1024  # of a vector of the bundled model; of longer ones fewer are held in memory
