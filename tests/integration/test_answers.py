@@ -323,6 +323,7 @@ def test_a_merged_workspace_brings_its_ledger_along(make_app, make_project, tmp_
     root = make_project(PROJECT)
     old = scanned(app, root)
     ask(app, old)
+    app.usage.flush(10)
     new = app.workspaces.open(root.rename(tmp_path / "moved"))
     app.scans.run(new)
     app.workspaces.merge(old, new)

@@ -1,7 +1,7 @@
 """The atomic unit of the memory: one definition, element, rule or section."""
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 KINDS: Final = frozenset(
     {
@@ -69,3 +69,17 @@ class CodeEntity:
             "has_docstring": self.has_docstring,
             "docstring": self.docstring,
         }
+
+
+class EntityHead(NamedTuple):
+    """What an entity is ranked by: the columns of `CodeEntity` that are short, and its id. Made by the hundred."""
+
+    id: str
+    path: str
+    kind: str
+    name: str
+    qualified_name: str
+    parent: str
+    language: str
+    line: int
+    end_line: int

@@ -13,7 +13,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Final
 
-from braindex.domain.entities import CALLABLE_KINDS, TYPE_KINDS, CodeEntity
+from braindex.domain.entities import CALLABLE_KINDS, TYPE_KINDS, CodeEntity, EntityHead
 from braindex.domain.question import Analysis, QuestionType
 from braindex.domain.units import EntityFilter
 from braindex.domain.words import terms
@@ -58,13 +58,16 @@ COHERENCE_PER_FILE: Final = 3  # … at most three a file speak for it
 _LONGEST: Final = 200  # lines beyond which a longer entity says no more
 
 
+Headed = CodeEntity | EntityHead
+
+
 @dataclass(slots=True)
 class Candidate:
     """An entity in the running, with what the retrieval arms measured (0.0 where an arm did not find it)."""
 
     row: int
     id: str
-    entity: CodeEntity
+    entity: Headed
     distance: float | None
     dense: float = 0.0
     lexical: float = 0.0
@@ -120,12 +123,12 @@ def name_share(question: Mapping[str, float], name: str) -> float:
     return len(common) / len(parts) * min(1.0, 3.0 * covered)
 
 
-def length_signal(entity: CodeEntity) -> float:
+def length_signal(entity: Headed) -> float:
     """ln(1 + lines) / 5 up to 200 lines: a longer definition answers more questions than a stub."""
     return math.log1p(min(_LONGEST, entity.end_line - entity.line + 1)) / 5.0
 
 
-def _spellings(entity: CodeEntity) -> tuple[str, ...]:
+def _spellings(entity: Headed) -> tuple[str, ...]:
     """The ways a person writes this entity's name: bare, with its parent, with its file."""
     bare = entity.name
     forms = [bare, entity.qualified_name]
@@ -134,7 +137,7 @@ def _spellings(entity: CodeEntity) -> tuple[str, ...]:
     return (*forms, f"{file_stem(entity.path)}.{bare}")
 
 
-def exact_match(asked: str, entity: CodeEntity) -> float:
+def exact_match(asked: str, entity: Headed) -> float:
     """1 for the very name (`name`, `Parent.name`, `file.name`), .6 when only the case differs, .9 for one selector
     of a list, else 0."""
     if not asked:
@@ -152,7 +155,7 @@ def exact_match(asked: str, entity: CodeEntity) -> float:
     return 0.0
 
 
-def kind_factor(analysis: Analysis, entity: CodeEntity) -> float:
+def kind_factor(analysis: Analysis, entity: Headed) -> float:
     """Less for another kind than the one asked for: a `.button` asked for is a rule, a `Foo class` is a class."""
     asked = analysis.kind_hint
     if asked:
@@ -168,13 +171,13 @@ def kind_factor(analysis: Analysis, entity: CodeEntity) -> float:
     return 0.9 if entity.kind in {"file", "code-block", "property", "checklist-item"} else 1.0
 
 
-def exact_signal(analysis: Analysis, entity: CodeEntity) -> float:
+def exact_signal(analysis: Analysis, entity: Headed) -> float:
     """The exact-name signal of a symbol question, or of a question that is a name (a heading, a selector) whole."""
     named = exact_match(analysis.name, entity) * kind_factor(analysis, entity)
     return max(named, exact_match(analysis.whole, entity))
 
 
-def identifier_signal(analysis: Analysis, entity: CodeEntity) -> float:
+def identifier_signal(analysis: Analysis, entity: Headed) -> float:
     """The best exact match of a code-like word inside a longer question."""
     return max((exact_match(word, entity) for word in analysis.identifiers), default=0.0)
 

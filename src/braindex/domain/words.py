@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import chain
 from typing import Final
 
 # An identifier or a run of letters and digits, underscores included.
@@ -88,11 +87,13 @@ def _terms_of(token: str) -> tuple[str, ...]:
     return tuple(terms)
 
 
-class _TermMemo(dict[str, tuple[str, ...]]):
-    """Terms by token. Source repeats its identifiers, so most look-ups hit; bounded, and safe to race."""
+class _TermMemo(dict[str, str]):
+    """A token's terms, space separated. Source repeats its identifiers, so most look-ups hit; bounded, and safe to
+    race.
+    """
 
-    def __missing__(self, token: str) -> tuple[str, ...]:
-        terms = _terms_of(token) if len(token) <= _MAX_TOKEN else ()
+    def __missing__(self, token: str) -> str:
+        terms = " ".join(_terms_of(token)) if len(token) <= _MAX_TOKEN else ""
         if len(self) < _MEMO_LIMIT:
             self[token] = terms
         return terms
@@ -109,9 +110,16 @@ def tokens(text: str) -> list[str]:
     return TOKEN.findall(text)
 
 
+def term_text(text: str) -> str:
+    """The index terms of a text, space separated: the stems of its sub-words, and each compound identifier whole
+    (getUser → get user getuser).
+    """
+    return " ".join(filter(None, map(_MEMO.__getitem__, tokens(text))))
+
+
 def terms(text: str) -> list[str]:
-    """Index terms of a text: the stems of its sub-words, and each compound identifier whole (getUser → getuser)."""
-    return list(chain.from_iterable(map(_MEMO.__getitem__, tokens(text))))
+    """The index terms of a text, in order."""
+    return term_text(text).split()
 
 
 def content_words(words: Iterable[str]) -> list[str]:

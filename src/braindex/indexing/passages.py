@@ -11,7 +11,7 @@ from braindex.domain.identity import entity_id
 from braindex.domain.lines import split_lines
 from braindex.domain.ports import Passage
 from braindex.domain.units import Terms
-from braindex.domain.words import terms
+from braindex.domain.words import term_text
 from braindex.indexing.blocks import code_blocks, file_body, file_entity
 from braindex.indexing.extract import extract_entities
 from braindex.languages import language_for
@@ -119,16 +119,16 @@ def _digest(passage: Passage) -> bytes:
 @lru_cache(maxsize=64)
 def _path_terms(path: str) -> str:
     """The terms of a path; the passages of one file come one after the other."""
-    return " ".join(terms(path))
+    return term_text(path)
 
 
 def terms_of(passage: Passage) -> Terms:
     """The index terms of a passage, field by field."""
     return Terms(
-        name=" ".join(terms(passage.name)),
-        parent=" ".join(terms(passage.parent)),
-        signature=" ".join(terms(passage.signature)),
+        name=term_text(passage.name),
+        parent=term_text(passage.parent),
+        signature=term_text(passage.signature),
         path=_path_terms(passage.path),
-        doc=" ".join(terms(passage.doc)),
-        body=" ".join(terms(passage.body)),
+        doc=term_text(passage.doc),
+        body=term_text(passage.body),
     )

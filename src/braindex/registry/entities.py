@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from braindex.domain.entities import CodeEntity
+from braindex.domain.entities import CodeEntity, EntityHead
 from braindex.domain.units import EntityFilter, StoredEntity, Unit
 from braindex.registry.database import Database, Row, chunks, marks, storable
 from braindex.registry.filters import conditions
@@ -34,6 +34,10 @@ _COLUMNS: Final = (
 )  # fmt: skip
 _INSERT: Final = f"INSERT INTO entities (row, {', '.join(_COLUMNS)}) VALUES (?, {marks(_COLUMNS)})"
 _UPDATE: Final = f"UPDATE entities SET {', '.join(f'{one} = ?' for one in _COLUMNS)} WHERE row = ?"
+_HEAD: Final = (
+    "SELECT row, entities.id, path, kind, name, qualified_name, parent, entities.language, line, end_line "
+    "FROM entities JOIN files ON files.id = entities.file"
+)
 _SELECT: Final = (
     "SELECT row, entities.id, path, kind, name, qualified_name, parent, entities.language, line, end_line, "
     "signature, return_type, param_count, decorators, docstring, ordinal, start, stop, files.digest "
@@ -78,6 +82,13 @@ class Entities:
         for some in chunks(rows):
             for row in self._database.rows(f"{_SELECT} WHERE row IN ({marks(some)})", some):
                 found[row[0]] = _stored(row)
+        return found
+
+    def heads(self, rows: Iterable[int]) -> dict[int, EntityHead]:
+        found: dict[int, EntityHead] = {}
+        for some in chunks(rows):
+            for row, *values in self._database.rows(f"{_HEAD} WHERE row IN ({marks(some)})", some):
+                found[row] = EntityHead._make(values)
         return found
 
     def of_file(self, path: str) -> list[StoredEntity]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
+from braindex.domain.entities import EntityHead
 from braindex.domain.ports import Vector, VectorChange
 from braindex.domain.results import Skipped
 from braindex.domain.units import EntityFilter, FileRecord, FileUnits, StoredEntity
@@ -226,6 +227,10 @@ class IndexStore(Closing):
     def entities(self, rows: Iterable[int]) -> dict[int, StoredEntity]:
         """Entities by row; rows that are gone are left out."""
         return self._tables.entities.of_rows(rows)
+
+    def heads(self, rows: Iterable[int]) -> dict[int, EntityHead]:
+        """What entities are ranked by, by row; rows that are gone are left out."""
+        return self._tables.entities.heads(rows)
 
     def of_file(self, path: str) -> list[StoredEntity]:
         """A file's entities in source order."""

@@ -80,17 +80,18 @@ class Ledger(Closing):
     def close(self) -> None:
         self._database.close()
 
-    def add(self, call: Call) -> None:
-        """Enter a call, in place of what was reserved for it.
+    def add(self, *calls: Call) -> None:
+        """Enter calls, each in place of what was reserved for it: all or none.
 
         Raises ImpossibleCall for numbers that no call has: an engine may report anything.
         """
-        row = _row(call)
+        rows = [_row(call) for call in calls]
 
         def enter() -> None:
-            self._database.run(_INSERT, row)
-            if call.usage.held:
-                self._release(call.usage.held)
+            self._database.many(_INSERT, rows)
+            for call in calls:
+                if call.usage.held:
+                    self._release(call.usage.held)
 
         self._write(enter)
 

@@ -94,7 +94,7 @@ class BriefWriter:
             if cancelled():
                 raise EngineCancelled
             found = retriever.retrieve(section_query(title), EntityFilter(), subject.options.distance_threshold)
-            tasks.append(_Task(title, _messages(title, section_material(title, facts), _quoted(found))))
+            tasks.append(_Task(title, _messages(title, section_material(title, facts), _quoted(found, subject.store))))
         return tasks
 
     def _answers(
@@ -145,20 +145,22 @@ class BriefWriter:
             self._usage.record_now(workspace.id, engine, "brief", usage)
 
 
-def _quoted(found: Retrieved) -> list[Quoted]:
-    budgets = shares(_SOURCES, _SOURCE_TOKENS)
+def _quoted(found: Retrieved, store: IndexStore) -> list[Quoted]:
+    rows = [one.row for one in found.candidates[:_SOURCES]]
+    stored = store.entities(rows)
+    entities = [stored[row].entity for row in rows if row in stored]
     return [
         Quoted(
-            name=one.entity.name,
-            kind=one.entity.kind,
-            path=one.entity.path,
-            line=one.entity.line,
-            end_line=one.entity.end_line,
-            signature=one.entity.signature[:200],
+            name=one.name,
+            kind=one.kind,
+            path=one.path,
+            line=one.line,
+            end_line=one.end_line,
+            signature=one.signature[:200],
             doc="",
-            text=excerpt(one.entity.docstring.splitlines(), found.analysis.terms, budget),
+            text=excerpt(one.docstring.splitlines(), found.analysis.terms, budget),
         )
-        for one, budget in zip(found.candidates[:_SOURCES], budgets, strict=False)
+        for one, budget in zip(entities, shares(_SOURCES, _SOURCE_TOKENS), strict=False)
     ]
 
 

@@ -21,9 +21,9 @@ from braindex.domain.units import EntityFilter
 from braindex.domain.words import terms
 from braindex.registry.index import IndexStore
 
-# Candidates of each arm. Measured on labelled questions over 15 repositories: 40 to 250 are within noise of each other,
-# and every candidate costs time.
-ARM_LIMIT: Final = 60
+# Candidates of each arm. Measured on labelled questions over 15 repositories: 40 to 250 are within noise of each
+# other, and every candidate costs time.
+ARM_LIMIT: Final = 40
 WRITTEN_FEW: Final = 12  # places in which a name or a sentence may stand before it says less about each of them …
 WRITTEN_MOST: Final = 60  # … and beyond which it says nothing
 NAMED_LIMIT: Final = 200  # entities of the very name asked for
@@ -199,18 +199,18 @@ class Retriever:
     def _candidates(
         self, rows: Sequence[int], distances: Mapping[int, float], lexical: Mapping[int, float]
     ) -> list[Candidate]:
-        stored = self._store.entities(rows)
+        heads = self._store.heads(rows)
         return [
             Candidate(
                 row=row,
-                id=stored[row].id,
-                entity=stored[row].entity,
+                id=heads[row].id,
+                entity=heads[row],
                 distance=distances.get(row),
                 dense=cosine(distances.get(row)),
                 lexical=lexical.get(row, 0.0),
             )
             for row in rows
-            if row in stored
+            if row in heads
         ]
 
     def _measure(

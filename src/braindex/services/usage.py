@@ -3,7 +3,6 @@
 import logging
 import secrets
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -20,6 +19,7 @@ from braindex.registry.ledger import Ledger
 LOG: Final = logging.getLogger(__name__)
 
 FLUSH_SECONDS: Final = 2.0  # for the last questions to reach the ledger
+GATHER_SECONDS: Final = 0.5  # in which calls are entered as one: opening and closing the ledger is what takes time
 
 
 def _now() -> datetime:
@@ -27,13 +27,14 @@ def _now() -> datetime:
 
 
 class _Later:
-    """Calls that are entered one after the other in a daemon thread, which ends when there are none."""
+    """Calls that are entered in groups by a daemon thread, which ends when there are none."""
 
-    def __init__(self, record: Callable[[Call], None]) -> None:
+    def __init__(self, record: Callable[[Sequence[Call]], None]) -> None:
         self._record = record
         self._changed = threading.Condition()
-        self._waiting: deque[Call] = deque()
+        self._waiting: list[Call] = []
         self._running = False
+        self._hurried = 0  # how many wait for it
 
     def put(self, call: Call) -> None:
         with self._changed:
@@ -49,14 +50,16 @@ class _Later:
                     self._running = False
                     self._changed.notify_all()
                     return
-                call = self._waiting[0]
-            self._record(call)
-            with self._changed:
-                self._waiting.popleft()
+                self._changed.wait_for(lambda: self._hurried, GATHER_SECONDS)
+                calls, self._waiting = self._waiting, []
+            self._record(calls)
 
     def flush(self, timeout: float) -> None:
         with self._changed:
+            self._hurried += 1
+            self._changed.notify_all()
             self._changed.wait_for(lambda: not self._running, timeout)
+            self._hurried -= 1
 
 
 class UsageService:
@@ -77,7 +80,7 @@ class UsageService:
         self._prices = prices
         self._now = now
         self.tracking = tracking
-        self._later = _Later(self.record)
+        self._later = _Later(self._record)
 
     def _ledger(self) -> Ledger:
         return Ledger.open(self._brain_dir)
@@ -96,13 +99,15 @@ class UsageService:
 
     def record(self, call: Call) -> None:
         """Enters a call. Never raises: an answer is not lost to a ledger that cannot be written."""
-        if not self.tracking:
-            return
+        if self.tracking:
+            self._record([call])
+
+    def _record(self, calls: Sequence[Call]) -> None:
         try:
             with self._ledger() as ledger:
-                ledger.add(call)
+                ledger.add(*calls)
         except BraindexError as error:
-            LOG.warning("a call is missing in the ledger: %s", error)
+            LOG.warning("%s missing in the ledger: %s", "a call is" if len(calls) == 1 else "calls are", error)
 
     def record_now(
         self, workspace_id: str, called: Engine | None, operation: Operation, usage: Usage, tokens_saved: int = 0
@@ -177,15 +182,18 @@ class UsageService:
 
     def older(self, before: date) -> int:
         """How many calls `purge` would delete."""
+        self.flush(FLUSH_SECONDS)
         with self._ledger() as ledger:
             return ledger.count(before)
 
     def purge(self, before: date) -> int:
         """Deletes the calls that are older than a UTC day; returns how many there were."""
+        self.flush(FLUSH_SECONDS)
         with self._ledger() as ledger:
             return ledger.purge(before)
 
     def move(self, old_id: str, new_id: str) -> int:
         """Gives a workspace's calls to another, for merges; returns how many there were."""
+        self.flush(FLUSH_SECONDS)
         with self._ledger() as ledger:
             return ledger.move(old_id, new_id)

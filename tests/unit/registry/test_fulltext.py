@@ -201,7 +201,7 @@ def test_a_phrase_is_found_only_where_its_words_follow_each_other(unit, file_of,
 
 
 def test_rare_words_decide_a_search_when_frequent_ones_stand_almost_everywhere(unit, file_of, store) -> None:
-    many = [unit("m.py", f"common_{number}", terms="value common") for number in range(3000)]
+    many = [unit("m.py", f"common_{number}", terms="value common") for number in range(2500)]
     store.write([file_of("m.py", *many), file_of("r.py", unit("r.py", "rare", terms="value common exceptional odd"))])
     assert search(store, "value", "common", "exceptional", "odd", limit=1) == ["rare"]
     assert len(store.search(["value", "common", "exceptional", "odd"], 50)) == 50
