@@ -24,6 +24,7 @@ from braindex.services.brief import BriefParts, Briefs
 from braindex.services.brief_writing import BriefWriter
 from braindex.services.freshness import Freshness
 from braindex.services.metering import DailyLimit, EmbeddingMeter, LimitedEngine
+from braindex.services.related import Relations
 from braindex.services.retrieve import Arms
 from braindex.services.scan import ScanParts, Scans
 from braindex.services.status import Status
@@ -51,6 +52,7 @@ class App:
     workspaces: Workspaces
     scans: Scans
     asking: Asking
+    relations: Relations
     briefs: Briefs
     usage: UsageService
     warm_ups: WarmUps
@@ -312,6 +314,7 @@ def build_app(settings: Settings) -> App:
         workspaces=workspaces,
         scans=scans,
         asking=Asking(workspaces, freshness, arms, writer, settings.options),
+        relations=Relations(workspaces, freshness),
         briefs=briefs,
         usage=usage,
         warm_ups=warm_ups,

@@ -292,6 +292,11 @@ def _looks(path: str) -> _Looks:
     return _Looks(*(pattern.search(path) is not None for pattern in patterns))
 
 
+def is_test(path: str) -> bool:
+    """Whether a path is that of a test, by its folders and its name."""
+    return _looks(path).test
+
+
 @dataclass(frozen=True, slots=True)
 class _Wants:
     """What a question names, and so does not want to be held back; as `_Looks`."""

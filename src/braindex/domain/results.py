@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from braindex.domain.display import safe_line
+from braindex.domain.relations import Related
 from braindex.domain.usage import EngineName
 
 State = Literal["never", "running", "complete", "interrupted", "failed"]
@@ -221,7 +222,7 @@ class Answer:
 
     `reason` says in one line who answered and why, or why nothing was found. `coverage` says in one line how much of
     the workspace could be searched when that is not all of it, else "". `removed` counts citations that no source held:
-    they are no longer in the answer.
+    they are no longer in the answer. `related` are the callers, members or the like that the question asked for.
     """
 
     workspace: Workspace
@@ -232,6 +233,7 @@ class Answer:
     sources: tuple[Source, ...]
     coverage: str = ""
     removed: int = 0
+    related: Related | None = None
 
     def as_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {
@@ -243,6 +245,8 @@ class Answer:
             "answer": self.answer,
             "sources": [one.as_json() for one in self.sources],
         }
+        if self.related:
+            found["related"] = self.related.as_json()
         if self.coverage:
             found["coverage"] = self.coverage
         if self.removed:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from braindex.domain.entities import CodeEntity
 from braindex.domain.ports import Vector
+from braindex.domain.references import Reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +39,16 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One entity as it is stored. `digest` covers all that its terms and vector are made of (not its lines)."""
+    """One entity as it is stored. `digest` covers all that its terms and vector are made of (not its lines, and not
+    what it refers to).
+    """
 
     id: str
     entity: CodeEntity
     digest: bytes
     terms: Terms
     vector: Vector | None
+    references: tuple[Reference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,17 @@
 
 import logging
 import os
+from dataclasses import dataclass
 from typing import Final
 
 from tree_sitter import Node, Range
 
 from braindex.domain.entities import CodeEntity
+from braindex.domain.references import Reference
 from braindex.indexing.extract_grammars import GrammarUnavailable, grammar_of
 from braindex.indexing.extract_matches import MOST_DEFINITIONS, Found, TooManyDefinitions, find
 from braindex.indexing.extract_parse import ParseTimeout, budget_for, parse
+from braindex.indexing.extract_references import Place, owned, places
 from braindex.indexing.extract_scope import EntityBuilder, Numbering
 from braindex.indexing.extract_source import Source
 from braindex.languages import LANGUAGES, LanguageSpec, language_for
@@ -34,24 +37,42 @@ def extract_entities(path: str | os.PathLike[str], source: str | bytes) -> list[
     Raises GrammarUnavailable when the language cannot be parsed here, ParseTimeout when parsing takes more CPU time
     than a file of its size may (2 s, and 4 s a megabyte), and TooManyDefinitions.
     """
+    return extract(path, source, referring=False).entities
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What is in a file: its entities in source order, what each of them refers to, and what the file refers to outside
+    all of them.
+    """
+
+    entities: list[CodeEntity]
+    references: list[tuple[Reference, ...]]
+    outside: tuple[Reference, ...] = ()
+
+
+def extract(path: str | os.PathLike[str], source: str | bytes, *, referring: bool = True) -> Extracted:
+    """As `extract_entities`, and unless `referring` is off with what the entities refer to."""
     name = os.fspath(path)
     spec = language_for(name)
     if spec is None:
-        return []
-    return _Extraction(name.replace(os.sep, "/"), Source(source)).run(spec)
+        return Extracted([], [])
+    return _Extraction(name.replace(os.sep, "/"), Source(source), referring=referring).run(spec)
 
 
 class _Extraction:
     """One file: its own language first, then those written inside it."""
 
-    def __init__(self, path: str, source: Source) -> None:
+    def __init__(self, path: str, source: Source, *, referring: bool) -> None:
         self._path = path
         self._source = source
         self._numbering = Numbering()
         self._budget = budget_for(len(self._source.data))
         self._prepared: dict[str, bytes] = {}
+        self._referring = referring
+        self._places: list[Place] = []
 
-    def run(self, spec: LanguageSpec) -> list[CodeEntity]:
+    def run(self, spec: LanguageSpec) -> Extracted:
         found = self._find(spec, None)
         entities = EntityBuilder(self._path, spec, found, self._numbering).build()
         for _, name, node in sorted(found.injections.values(), key=lambda one: one[2].start_byte):
@@ -59,7 +80,8 @@ class _Extraction:
             if len(entities) > MOST_DEFINITIONS:
                 raise TooManyDefinitions
         entities.sort(key=lambda entity: (entity.start, -entity.end))
-        return entities
+        outside, references = owned(self._places, entities, self._source)
+        return Extracted(entities, references, outside)
 
     def _find(self, spec: LanguageSpec, within: Range | None) -> Found:
         grammar = grammar_of(spec)
@@ -67,7 +89,10 @@ class _Extraction:
         if data is None:  # once a language: a page may have thousands of scripts
             data = self._prepared[spec.name] = spec.prepare(self._source.valid)
         tree = parse(grammar, data, self._budget, within)
-        return find(grammar, tree.root_node, self._source, self._budget)
+        found = find(grammar, tree.root_node, self._source, self._budget)
+        if self._referring:
+            self._places += places(found.references, self._source)
+        return found
 
     def _injected(self, name: str, node: Node) -> list[CodeEntity]:
         """The entities of another language inside a node; an unusable grammar costs only these."""

@@ -11,10 +11,12 @@ from tree_sitter import Language, Query, QueryError
 
 from braindex.domain.entities import KINDS
 from braindex.domain.errors import BraindexError
+from braindex.domain.references import REFERENCE_KINDS
 from braindex.languages import LanguageSpec
 
 # The closed vocabulary of the query files. A pattern's role is the first of these that it captures.
-_ROLES: Final = ("definition", "skip", "inject", "wrapped", "decorator", "doc", "comment")
+_ROLES: Final = ("definition", "skip", "inject", "wrapped", "decorator", "doc", "comment", "reference")
+_KINDS: Final = {"definition": KINDS, "reference": REFERENCE_KINDS}
 _PARTS: Final = frozenset({"name", "owner", "body", "stop", "signature", "value", "span"})
 _SETTINGS: Final = frozenset({"name", "prefix", "level", "leaf", "inject"})
 _CAPTURE: Final = re.compile(r"@([\w.-]+)")
@@ -110,7 +112,8 @@ def _pattern(text: str, settings: dict[str, str | None]) -> Pattern:
         raise ValueError(f"a pattern must have one role, this has {leads or 'none'}: {text.strip()[:80]}")
     role, _, kind = leads[0].partition(".")
     unknown = [name for name in leads if name.partition(".")[0] not in _ROLES] + sorted(settings.keys() - _SETTINGS)
-    if unknown or (role == "definition" and kind not in KINDS):
+    kinds = _KINDS.get(role)
+    if unknown or (kinds is not None and kind not in kinds):
         raise ValueError(f"unknown words in a query: {unknown or [leads[0]]}")
     level = settings.get("level")
     return Pattern(

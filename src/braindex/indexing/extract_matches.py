@@ -66,6 +66,7 @@ class Found:
         self.decorators: dict[int, int] = {}
         self.docs: dict[int, int] = {}
         self.injections: dict[int, tuple[int, str, Node]] = {}
+        self.references: list[tuple[str, Node]] = []
         self._wraps: dict[int, _Wrap] = {}
         self._groups: dict[int, _Wrap] = {}
         self._claimed: set[int] = set()
@@ -103,6 +104,9 @@ class Found:
     def doc(self, _order: int, _pattern: Pattern, captures: Captures) -> None:
         node = captures["doc"][0]
         self.docs[node.start_byte] = node.end_byte
+
+    def reference(self, _order: int, pattern: Pattern, captures: Captures) -> None:
+        self.references += [(pattern.kind, node) for node in captures[pattern.capture]]
 
     def _wrap(self, node: Node, span: Node) -> None:
         if node.id in self._wraps:
@@ -200,6 +204,7 @@ _TAKE: Final[dict[str, _Take]] = {
     "decorator": Found.decorator,
     "doc": Found.doc,
     "comment": Found.comment,
+    "reference": Found.reference,
 }
 
 

@@ -10,15 +10,16 @@ from braindex.domain.entities import CALLABLE_KINDS, CodeEntity
 from braindex.domain.identity import entity_id
 from braindex.domain.lines import split_lines
 from braindex.domain.ports import Passage
+from braindex.domain.references import Reference
 from braindex.domain.units import Terms
 from braindex.domain.words import term_text
 from braindex.indexing.blocks import code_blocks, file_body, file_entity
-from braindex.indexing.extract import extract_entities
+from braindex.indexing.extract import extract
 from braindex.languages import language_for
 
 # Part of what an index says it was made with: raised whenever entities, passages or terms come out differently, so that
 # an upgrade indexes every file anew instead of mixing old and new.
-VERSION: Final = 2
+VERSION: Final = 3
 INDEXED_CHARACTERS: Final = 8000  # of a body; what comes later repeats the words of what came before
 _DOC_CHARACTERS: Final = 4000
 _MOST_OVERLAP: Final = 8  # functions inside each other that repeat what they enclose: more would be of quadratic size
@@ -26,12 +27,16 @@ _MOST_OVERLAP: Final = 8  # functions inside each other that repeat what they en
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """An entity with its id, its passage and the digest of all that its terms and vector are made of."""
+    """An entity with its id, its passage, the digest of all that its terms and vector are made of, and its references.
+
+    What a file refers to outside its entities is the file's own.
+    """
 
     id: str
     entity: CodeEntity
     passage: Passage
     digest: bytes
+    references: tuple[Reference, ...] = ()
 
 
 def index_file(path: str, data: bytes, skip_bare: Sequence[str] = ()) -> list[Indexed]:
@@ -40,7 +45,8 @@ def index_file(path: str, data: bytes, skip_bare: Sequence[str] = ()) -> list[In
     `data` is UTF-8 without a byte order mark. A file in which nothing is found is one `file` entity, unless its
     extension is in `skip_bare` (lower case, with the dot). Raises what `extract_entities` raises.
     """
-    entities = extract_entities(path, data)
+    extracted = extract(path, data)
+    entities = extracted.entities
     if not entities and path.lower().endswith(tuple(skip_bare)) and skip_bare:
         return []
     spec = language_for(path)
@@ -48,8 +54,9 @@ def index_file(path: str, data: bytes, skip_bare: Sequence[str] = ()) -> list[In
     lines = split_lines(data.decode("utf-8", "replace"))
     whole = file_entity(path, language, lines, entities, len(data))
     body = file_body(lines, entities, whole.docstring)
-    found = [_indexed(whole, body)]
-    found += [_indexed(one, text) for one, text in zip(entities, own_texts(data, entities), strict=True)]
+    found = [_indexed(whole, body, extracted.outside)]
+    texts = own_texts(data, entities)
+    found += [_indexed(*one) for one in zip(entities, texts, extracted.references, strict=True)]
     if spec and spec.statements:
         blocks = code_blocks(path, language, lines, entities, data)
         found += [_indexed(one, "\n".join(lines[one.line - 1 : one.end_line])) for one in blocks]
@@ -91,7 +98,7 @@ def _without(data: bytes, entity: CodeEntity, gaps: Sequence[tuple[int, int]]) -
     return b"".join(kept)[: INDEXED_CHARACTERS * 2].decode("utf-8", "replace")
 
 
-def _indexed(entity: CodeEntity, text: str) -> Indexed:
+def _indexed(entity: CodeEntity, text: str, references: tuple[Reference, ...] = ()) -> Indexed:
     doc = entity.docstring[:_DOC_CHARACTERS]
     first = doc.split("\n", 1)[0]
     body = text if not first or first in text else f"{doc}\n{text}"
@@ -108,6 +115,7 @@ def _indexed(entity: CodeEntity, text: str) -> Indexed:
         entity=entity,
         passage=passage,
         digest=_digest(passage),
+        references=references,
     )
 
 

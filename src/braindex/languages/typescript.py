@@ -15,4 +15,10 @@ TYPESCRIPT: Final = replace(
     bound=frozenset({"this"}),
 )
 
-TSX: Final = replace(TYPESCRIPT, name="tsx", suffixes=(".tsx",), grammar="tree_sitter_typescript:language_tsx")
+TSX: Final = replace(
+    TYPESCRIPT,
+    name="tsx",
+    suffixes=(".tsx",),
+    grammar="tree_sitter_typescript:language_tsx",
+    queries=("ecmascript", "typescript", "jsx"),
+)

@@ -218,6 +218,7 @@ def full_text_problem(path: Path) -> str:
     try:
         with open_store(path, INDEX_MIGRATIONS, busy_seconds=_BUSY_SECONDS) as database, database.transaction():
             database.run("INSERT INTO fulltext (fulltext) VALUES ('integrity-check')")
+            database.run("INSERT INTO refs (refs) VALUES ('integrity-check')")
     except StoreDamaged as damage:
         return f"full-text search does not fit its text ({damage.detail})"
     return ""

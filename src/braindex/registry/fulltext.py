@@ -16,10 +16,8 @@ from braindex.registry.filters import conditions
 # only white space and control characters separate, so a term comes back exactly as it was split, in whatever
 # script.
 _PUNCTUATION: Final = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~".replace("'", "''").replace('"', '""')
-TABLE: Final = (
-    "CREATE VIRTUAL TABLE fulltext USING fts5(name, parent, signature, path, doc, body, "
-    f"tokenize = \"ascii tokenchars '{_PUNCTUATION}'\")"
-)
+TOKENIZER: Final = f"tokenize = \"ascii tokenchars '{_PUNCTUATION}'\""
+TABLE: Final = f"CREATE VIRTUAL TABLE fulltext USING fts5(name, parent, signature, path, doc, body, {TOKENIZER})"
 SCHEMA: Final = (TABLE, "CREATE VIRTUAL TABLE fulltext_terms USING fts5vocab(fulltext, 'row')")
 
 # Weights of name, parent, signature, path, doc and body.

@@ -10,9 +10,10 @@ from typing import Final, Self
 
 from braindex.domain.entities import EntityHead
 from braindex.domain.ports import Vector, VectorChange
+from braindex.domain.references import Reference
 from braindex.domain.results import Skipped
 from braindex.domain.units import EntityFilter, FileRecord, FileUnits, StoredEntity
-from braindex.registry import disk, entities, files, filters, fulltext, meta, outbox, stored_vectors
+from braindex.registry import disk, entities, files, filters, fulltext, meta, outbox, references, stored_vectors
 from braindex.registry.database import BUSY_SECONDS, Closing, Database
 from braindex.registry.failures import StoreDamaged, StoreMissing
 from braindex.registry.meta import ScanMarks
@@ -31,6 +32,7 @@ MIGRATIONS: Final = (
     Migration("index-2-refused-files", files.REFUSED),
     Migration("index-3-vector-stamps", stored_vectors.STAMPS),
     Migration("index-4-counts", meta.COUNTS),
+    Migration("index-5-references", (references.TABLE,)),
 )  # fmt: skip
 _REMEDY: Final = "It holds nothing that a scan does not rebuild: scan the workspace again."
 _EVERYTHING: Final = EntityFilter()
@@ -217,6 +219,7 @@ class IndexStore(Closing):
         """Merge the full-text index into one piece: worth it after a first scan."""
         with self.transaction():
             self._tables.fulltext.optimize()
+            self._tables.references.optimize()
 
     # Entities
 
@@ -295,6 +298,16 @@ class IndexStore(Closing):
     def frequencies(self, terms: Iterable[str]) -> dict[str, int]:
         """In how many entities each term occurs."""
         return self._tables.fulltext.frequencies(terms)
+
+    # References
+
+    def references(self, rows: Iterable[int]) -> dict[int, tuple[Reference, ...]]:
+        """What entities refer to, by row and in the order of their text; rows without references are left out."""
+        return self._tables.references.of(rows)
+
+    def referring(self, kind: str, name: str, limit: int) -> list[tuple[int, int]]:
+        """(row, line) of entities that call, import or derive from a name (`REFERENCE_KINDS`), at most `limit`."""
+        return self._tables.references.to(kind, name, limit)
 
     # Vectors
 

@@ -13,6 +13,7 @@ from braindex.registry.files import Files
 from braindex.registry.fulltext import FullText
 from braindex.registry.meta import Meta
 from braindex.registry.outbox import Outbox
+from braindex.registry.references import References
 from braindex.registry.stored_vectors import StoredVectors, VectorMismatch
 
 Placed = tuple[int, int, Unit]  # row, file id, unit
@@ -56,6 +57,7 @@ class Tables:
         self.entities = Entities(database)
         self.vectors = StoredVectors(database)
         self.fulltext = FullText(database)
+        self.references = References(database)
         self.outbox = Outbox(database)
 
     def replace(self, batch: Sequence[FileUnits]) -> WriteCounts:
@@ -83,6 +85,7 @@ class Tables:
     def clear(self) -> None:
         """Forget all that a scan rebuilds, the model and its dimension too. Counters move on, never back."""
         self.fulltext.clear()
+        self.references.clear()
         for table in ("outbox", "vectors", "entities", "files", "skipped"):
             self.database.run(f"DELETE FROM {table}")
         self.meta.forget(meta.MODEL, meta.DIMENSION)
@@ -135,6 +138,7 @@ class Tables:
         if not gone:
             return
         self.fulltext.delete(gone.values())
+        self.references.delete(gone.values())
         without_vector = self.vectors.delete(gone.values())
         self.entities.delete(gone.values())
         self.meta.add(meta.ENTITY_COUNT, -len(gone))
@@ -148,6 +152,8 @@ class Tables:
         self.entities.update(plan.kept + plan.changed)
         self.entities.insert(plan.added)
         self.fulltext.put((row, unit.terms) for row, _, unit in plan.embedded())
+        self.references.delete(row for row, _, _ in plan.kept + plan.changed)
+        self.references.put((row, unit.references) for row, _, unit in plan.kept + plan.changed + plan.added)
         vectors = [(row, unit.vector) for row, _, unit in plan.embedded() if unit.vector is not None]
         stored = self.vectors.put(vectors, self.meta.number(meta.VECTOR_GENERATION) + 1)
         # An entity that lost its vector must leave ChromaDB too; one that never had one was never there.

@@ -7,6 +7,7 @@ from typing import Final
 from braindex.domain.citations import citation
 from braindex.domain.display import safe_line, safe_path
 from braindex.domain.identity import short_id
+from braindex.domain.relations import related_lines
 from braindex.domain.results import (
     Answer,
     ScanProgress,
@@ -35,6 +36,8 @@ def answer_text(answer: Answer, *, show_sources: bool) -> str:
         return _nothing_found(answer)
     blocks = [_sources_block(answer.sources)] if show_sources and answer.sources else []
     blocks.append(answer.answer if answer.answer is not None else _excerpts(answer.sources, named=show_sources))
+    if answer.related is not None:
+        blocks.append("\n".join(related_lines(answer.related)))
     blocks.append(_footer(answer))
     return "\n\n".join(blocks)
 

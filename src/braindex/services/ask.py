@@ -15,12 +15,14 @@ from braindex.domain.options import WorkspaceOptions
 from braindex.domain.prompt import Quoted
 from braindex.domain.question import Analysis
 from braindex.domain.ranking import Candidate
+from braindex.domain.relations import Related
 from braindex.domain.rerank import lexical_rerank
 from braindex.domain.results import Answer, Question, Source, Workspace
 from braindex.domain.tokens import count_tokens
 from braindex.domain.units import EntityFilter, StoredEntity
 from braindex.registry.index import IndexStore
 from braindex.services.freshness import Freshness
+from braindex.services.related import related_to
 from braindex.services.retrieve import Arms, Retrieved
 from braindex.services.roots import checked_root
 from braindex.services.workspaces import Workspaces
@@ -85,7 +87,8 @@ class Asking:
         question = checked_question(question, root)
         self._writer.check(root, question.use_cloud)
         options = self._options(root)
-        found, coverage = self._found(workspace, root, question, options)
+        looked = self._looked(workspace, root, question, options)
+        found = looked.found
         if options.lexical_rerank:
             sources = lexical_rerank(question.text, [one.source for one in found], options.lexical_rerank_weight)
             by_id = {one.source.id: one for one in found}
@@ -104,17 +107,16 @@ class Asking:
             reason=_reason(sources, question, options.distance_threshold, written),
             answer=written.text,
             sources=tuple(sources),
-            coverage=coverage,
+            coverage=looked.coverage,
             removed=written.removed,
+            related=looked.related,
         )
 
-    def _found(
-        self, workspace: Workspace, root: Path, question: Question, options: WorkspaceOptions
-    ) -> "tuple[list[_Found], str]":
-        """The sources, best first, each as it stands on disk now, and what the index does not cover."""
+    def _looked(self, workspace: Workspace, root: Path, question: Question, options: WorkspaceOptions) -> "_Looked":
+        """What the index has to say, as things stand on disk now."""
         from braindex.services.verify import Verifier  # noqa: PLC0415 - a server's start needs no parser
 
-        def look(store: IndexStore) -> tuple[list[_Found], str]:
+        def look(store: IndexStore) -> _Looked:
             coverage = self._freshness.take_in(workspace, root, store)
             retrieved = self._arms.retriever(workspace, self._workspaces.folder(workspace), store).retrieve(
                 question.text,
@@ -122,7 +124,8 @@ class Asking:
                 options.distance_threshold,
             )
             sources = self._sources(store, retrieved, Verifier(root, options), question)
-            return sources, "; ".join(part for part in (coverage, retrieved.note) if part)
+            coverage = "; ".join(part for part in (coverage, retrieved.note) if part)
+            return _Looked(sources, coverage, related_to(store, question.text))
 
         return self._workspaces.with_index(workspace, look)
 
@@ -154,6 +157,15 @@ class _Found:
     source: Source
     seen: "Verified"
     analysis: Analysis
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """The sources, best first, what the index does not cover, and what is related where the question asks for that."""
+
+    found: list[_Found]
+    coverage: str
+    related: Related | None
 
 
 def _quoted(found: "Sequence[_Found]") -> list[Quoted]:

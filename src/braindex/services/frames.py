@@ -73,7 +73,10 @@ def packed(outcomes: Sequence[Outcome]) -> list[Any]:
     return [
         (
             one.path, one.digest, one.same, None if one.skipped is None else astuple(one.skipped),
-            [(unit.id, _ENTITY(unit.entity), unit.digest, _TERMS(unit.terms), unit.vector) for unit in one.units],
+            [
+                (unit.id, _ENTITY(unit.entity), unit.digest, _TERMS(unit.terms), unit.vector, unit.references)
+                for unit in one.units
+            ],
             {key: _PASSAGE(passage) for key, passage in one.unembedded.items()},
         )
         for one in outcomes
@@ -93,5 +96,5 @@ def unpacked(value: list[Any]) -> list[Outcome]:
     ]  # fmt: skip
 
 
-def _unit(key: str, entity: tuple[Any, ...], digest: bytes, terms: tuple[str, ...], vector: bytes | None) -> Unit:
-    return Unit(key, CodeEntity(*entity), digest, Terms(*terms), vector)
+def _unit(key: str, entity: tuple[Any, ...], digest: bytes, terms: tuple[str, ...], *rest: Any) -> Unit:
+    return Unit(key, CodeEntity(*entity), digest, Terms(*terms), *rest)

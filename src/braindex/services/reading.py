@@ -134,7 +134,7 @@ class _Parsed:
         units = tuple(
             Unit(
                 one.id, one.entity, one.digest, terms_of(one.passage) if one.id in fresh else _NO_TERMS,
-                vectors.get(one.id),
+                vectors.get(one.id), one.references,
             )
             for one in self.found
         )  # fmt: skip

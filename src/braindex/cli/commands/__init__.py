@@ -2,11 +2,12 @@
 
 from typing import Final
 
-from braindex.cli.commands import ask, brief, doctor, entities, scan, serve, status, usage, workspaces
+from braindex.cli.commands import ask, brief, doctor, entities, related, scan, serve, status, usage, workspaces
 from braindex.cli.invocation import Command
 
 COMMANDS: Final[tuple[Command, ...]] = (
     ask.COMMAND,
+    related.COMMAND,
     scan.COMMAND,
     status.COMMAND,
     entities.COMMAND,

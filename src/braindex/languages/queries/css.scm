@@ -15,3 +15,5 @@
   (at_keyword) @_theme
   (block (declaration (property_name) @name) @definition.property))
   (#eq? @_theme "@theme"))
+
+(import_statement (string_value) @reference.import)

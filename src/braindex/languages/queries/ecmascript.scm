@@ -113,3 +113,17 @@
     (call_expression function: (parenthesized_expression [(function_expression) (arrow_function)]))
     (parenthesized_expression (call_expression function: (function_expression)))
   ]) @definition.variable
+
+; What it refers to, by name.
+(call_expression function:
+  [(identifier) @reference.call
+   (member_expression property: [(property_identifier) (private_property_identifier)] @reference.call)])
+(new_expression constructor:
+  [(identifier) @reference.call (member_expression property: (property_identifier) @reference.call)])
+(decorator [(identifier) @reference.call (member_expression property: (property_identifier) @reference.call)])
+(import_specifier name: (_) @reference.import)
+(import_clause (identifier) @reference.import)
+(import_statement source: (string) @reference.import)
+(export_statement source: (string) @reference.import)
+(call_expression function: [(identifier) (import)] @_function arguments: (arguments . (string) @reference.import)
+  (#any-of? @_function "require" "import"))

@@ -3,3 +3,5 @@
   property: (_) @name
   value: [(arrow_function) (function_expression)] @value) @definition.method
 (field_definition property: (_) @name) @definition.property
+
+(class_heritage [(identifier) @reference.base (member_expression property: (property_identifier) @reference.base)])

@@ -33,3 +33,16 @@
     (expression_statement
       (assignment left: (identifier) @name type: (type) @_type) @definition.variable))
   (#match? @_type "^(typing\\.|t\\.|typing_extensions\\.)?(Final|TypeAlias)"))
+
+; What it refers to, by name.
+(call function: [(identifier) @reference.call (attribute attribute: (identifier) @reference.call)])
+(decorator [(identifier) @reference.call (attribute attribute: (identifier) @reference.call)])
+(class_definition superclasses: (argument_list
+  [(identifier) @reference.base
+   (attribute attribute: (identifier) @reference.base)
+   (subscript value: (identifier) @reference.base)
+   (subscript value: (attribute attribute: (identifier) @reference.base))]))
+(import_statement name: [(dotted_name) @reference.import (aliased_import name: (dotted_name) @reference.import)])
+(import_from_statement
+  module_name: [(dotted_name) @reference.import (relative_import (dotted_name) @reference.import)])
+(import_from_statement name: [(dotted_name) @reference.import (aliased_import name: (dotted_name) @reference.import)])

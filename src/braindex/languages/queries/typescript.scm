@@ -25,3 +25,7 @@
   (lexical_declaration (variable_declarator name: (identifier) @name) @definition.variable) @span)
 (ambient_declaration
   (variable_declaration (variable_declarator name: (identifier) @name) @definition.variable) @span)
+
+(extends_clause value: [(identifier) @reference.base (member_expression property: (property_identifier) @reference.base)])
+(implements_clause [(type_identifier) @reference.base (generic_type name: (type_identifier) @reference.base)])
+(extends_type_clause type: [(type_identifier) @reference.base (generic_type name: (type_identifier) @reference.base)])

@@ -1,0 +1,62 @@
+"""Questions that ask for a relation, and what related entities look like."""
+
+import pytest
+
+from braindex.domain.relations import Link, Related, asked_relation, only, related_lines
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("who calls parse_date", ("callers", "parse_date")),
+        ("What calls the function `parse_date()`?", ("callers", "parse_date")),
+        ("where is parse_date used?", ("callers", "parse_date")),
+        ("where is Parser.parse called", ("callers", "Parser.parse")),
+        ("find all usages of Basket", ("callers", "Basket")),
+        ("callers of the method weigh", ("callers", "weigh")),
+        ("what does load call", ("calls", "load")),
+        ("subclasses of Field", ("derived", "Field")),
+        ("which classes extend", None),
+        ("what implements the interface Store", ("derived", "Store")),
+        ("which class inherits from Base", ("derived", "Base")),
+        ("base classes of Van", ("bases", "Van")),
+        ("methods of Van", ("members", "Van")),
+        ("who imports shop", ("importers", "shop")),
+        ("where is parse_date defined", None),
+        ("how are callers of an API told about errors", None),
+        ("list members of the team page in the footer", None),
+        ("who calls " + "x" * 500, None),
+    ],
+)
+def test_a_question_may_ask_for_a_relation_and_a_name(question: str, asked: tuple[str, str] | None):
+    assert asked_relation(question) == asked
+
+
+VAN = Related(
+    "id", "Van", "class", "a.py", 3, 9,
+    {"bases": (Link("Vehicle"),), "callers": (Link("load", "function", "b.py", 7), Link("drive", "method", "c.py", 2, 4))},
+    {"callers": 5},
+)  # fmt: skip
+
+
+def test_related_entities_are_cited_one_a_line_and_said_to_be_by_name():
+    assert related_lines(VAN) == [
+        "`Van` #a.py:3",
+        "derives from, by name:",
+        "  `Vehicle` (not in this workspace)",
+        "called by, by name:",
+        "  `load` #b.py:7",
+        "  `drive` #c.py:2 (one of 5 of this name)",
+        "  … and 5 more",
+    ]
+    assert "nothing in this workspace" in related_lines(only(VAN, "members"))[1]
+
+
+def test_only_what_was_asked_for_is_kept():
+    assert set(only(VAN, "callers").links) == {"callers"}
+    assert only(VAN, "bases").left_out == {}
+
+
+def test_names_of_strangers_cannot_fool_a_terminal():
+    evil = Related("id", "a\x1b[2J", "class", "a.py", 1, 1, {"bases": (Link("b\u202e"),)})
+    assert not {"\x1b", "\u202e"} & set("".join(related_lines(evil)))
