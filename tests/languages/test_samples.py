@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from braindex.domain.entities import KINDS, LANGUAGE_NAMES
+from braindex.domain.entities import KINDS
 from braindex.indexing.extract import extract_entities, language_of
-from braindex.languages import LANGUAGES, LanguageSpec
+from braindex.languages import LANGUAGE_NAMES, LANGUAGES, LanguageSpec
 
 HERE = Path(__file__).parent
 QUERIES = Path(__file__).resolve().parents[2] / "src" / "braindex" / "languages" / "queries"

@@ -13,9 +13,6 @@ KINDS: Final = frozenset(
 
 CALLABLE_KINDS: Final = frozenset({"function", "method", "constructor", "getter", "setter"})
 TYPE_KINDS: Final = frozenset({"class", "interface", "type", "enum"})
-LANGUAGE_NAMES: Final = frozenset(
-    {"python", "javascript", "jsx", "typescript", "tsx", "html", "css", "markdown", "text"}
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from braindex.languages.python import PYTHON
 from braindex.languages.spec import LanguageSpec
 from braindex.languages.typescript import TSX, TYPESCRIPT
 
-__all__ = ["LANGUAGES", "LanguageSpec", "language_for"]
+__all__ = ["LANGUAGES", "LANGUAGE_NAMES", "LanguageSpec", "language_for"]
 
 LANGUAGES: Final[tuple[LanguageSpec, ...]] = (
     PYTHON,
@@ -25,6 +25,8 @@ LANGUAGES: Final[tuple[LanguageSpec, ...]] = (
     CSS,
     MARKDOWN,
 )
+
+LANGUAGE_NAMES: Final = frozenset({*(spec.name for spec in LANGUAGES), "text"})  # "text" is every other file
 
 _BY_SUFFIX: Final = {suffix: spec for spec in LANGUAGES for suffix in spec.suffixes}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from braindex.domain.citations import citation
 from braindex.domain.display import echoed
-from braindex.domain.entities import CALLABLE_KINDS, KINDS, LANGUAGE_NAMES
+from braindex.domain.entities import CALLABLE_KINDS, KINDS
 from braindex.domain.errors import UsageError
 from braindex.domain.excerpts import excerpt, shares
 from braindex.domain.options import WorkspaceOptions
@@ -20,6 +20,7 @@ from braindex.domain.rerank import lexical_rerank
 from braindex.domain.results import Answer, Question, Source, Workspace
 from braindex.domain.tokens import count_tokens
 from braindex.domain.units import EntityFilter, StoredEntity
+from braindex.languages import LANGUAGE_NAMES
 from braindex.registry.index import IndexStore
 from braindex.services.freshness import Freshness
 from braindex.services.related import related_to
