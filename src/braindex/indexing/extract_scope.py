@@ -216,14 +216,14 @@ class EntityBuilder:
     def _parameters(self, node: Node | None, kind: str) -> int | None:
         if node is None:
             return 0 if kind in CALLABLE_KINDS else None
-        return parameter_count(node, self._source, self._spec.uncounted, self._spec.bound)
+        return parameter_count(node, self._source, self._spec)
 
     def _doc(self, draft: Draft, body: Node | None, kind: str) -> str:
         if body is not None and (end := self._found.docs.get(body.start_byte)) is not None:
             return self._spec.clean_doc(self._source.text(body.start_byte, end))
         if self._spec.comment_docs is not None and kind not in self._spec.comment_docs:
             return ""
-        return self._leading_comment(draft.lead)
+        return self._leading_comment(draft.start) or self._leading_comment(draft.lead)
 
     def _leading_comment(self, at: int) -> str:
         """The comments directly above an offset, each on lines of its own, no blank line between."""

@@ -7,6 +7,7 @@ from typing import Final
 from tree_sitter import Node
 
 from braindex.indexing.extract_source import Source
+from braindex.languages import LanguageSpec
 
 LONGEST_SIGNATURE: Final = 1000  # characters; more is a literal or generated code, and no one reads it in a list
 LONGEST_NAME: Final = 500  # characters; selectors and headings are cut there
@@ -65,15 +66,17 @@ def name_text(source: Source, start: int, end: int) -> str:
     return source.text(start, min(end, start + LONGEST_NAME * _UTF8_WIDEST))
 
 
-def parameter_count(params: Node, source: Source, uncounted: Collection[str], bound: Collection[str]) -> int:
-    """Parameters a caller can pass. `bound` are names that, in first place, the call itself supplies."""
+def parameter_count(params: Node, source: Source, spec: LanguageSpec) -> int:
+    """Parameters a caller can pass, without one that the call itself supplies."""
     data = source.data
     if not data.startswith((b"(", b"[", b"<", b"|"), params.start_byte):
         return 1  # one bare name, as before an arrow
-    counted = [node for node in params.named_children if node.type not in uncounted]
-    if counted and bound:
+    counted = [node for node in params.named_children if node.type not in spec.uncounted]
+    if spec.parameter_names:
+        return sum(len(node.children_by_field_name(spec.parameter_names)) or 1 for node in counted)
+    if counted and spec.bound:
         word = _FIRST_WORD.match(data, counted[0].start_byte)
-        if word is not None and word.group().decode("utf-8", "replace") in bound:
+        if word is not None and word.group().decode("utf-8", "replace") in spec.bound:
             return len(counted) - 1
     return len(counted)
 

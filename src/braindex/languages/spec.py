@@ -24,6 +24,7 @@ class LanguageSpec:
 
     `body_field`, `parameter_fields` and `return_field` are the fields of a definition's node, or of the function that
     is its value, that hold these parts; a query may capture them where the grammar names no field.
+    `parameter_names` is the field of a parameter's node that holds its names, where one node declares several.
     `type_members` renames the kind of an entity directly inside a class or interface (function → method).
     `comment_docs` are the kinds whose leading comment is their documentation, None for all. `uncounted` are the node
     types in a parameter list that are no parameters; `bound` the names of a method's first parameter that callers do
@@ -44,6 +45,7 @@ class LanguageSpec:
     separator: str = "."
     body_field: str = ""
     parameter_fields: tuple[str, ...] = ()
+    parameter_names: str = ""
     return_field: str = ""
     type_members: Mapping[str, str] = field(default_factory=dict)
     comment_docs: frozenset[str] | None = None
