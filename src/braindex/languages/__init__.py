@@ -6,6 +6,7 @@ Adding one: a row here and in a file of its own, a query file in `queries/`, a s
 from typing import Final
 
 from braindex.languages.css import CSS
+from braindex.languages.go import GO
 from braindex.languages.html import HTML
 from braindex.languages.javascript import JAVASCRIPT, JSX
 from braindex.languages.markdown import MARKDOWN
@@ -24,6 +25,7 @@ LANGUAGES: Final[tuple[LanguageSpec, ...]] = (
     HTML,
     CSS,
     MARKDOWN,
+    GO,
 )
 
 LANGUAGE_NAMES: Final = frozenset({*(spec.name for spec in LANGUAGES), "text"})  # "text" is every other file

@@ -1,0 +1,17 @@
+"""Go: functions, methods by their receiver's type, types, and the constants and variables of a package."""
+
+from typing import Final
+
+from braindex.languages.spec import LanguageSpec
+
+GO: Final = LanguageSpec(
+    name="go",
+    suffixes=(".go",),
+    grammar="tree_sitter_go:language",
+    queries=("go",),
+    body_field="body",
+    parameter_fields=("parameters",),
+    parameter_names="name",
+    return_field="result",
+    uncounted=frozenset({"comment"}),
+)
