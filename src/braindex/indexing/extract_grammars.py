@@ -81,6 +81,8 @@ def load(spec: LanguageSpec) -> Grammar:
         query = Query(language, text)
         return Grammar(language, query, _patterns(query, text))
     except (ImportError, AttributeError, OSError, QueryError, ValueError, TypeError) as error:
+        if isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):  # which came while a query was compiled
+            raise KeyboardInterrupt from None
         raise GrammarUnavailable(spec.name, str(error) or type(error).__name__) from error
 
 

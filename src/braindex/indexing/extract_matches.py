@@ -135,8 +135,13 @@ class Found:
         return drafts
 
     def _trimmed(self, end: int) -> int:
-        """Comments and white space that the grammar counts to the end of a block are not part of it."""
+        """Comments and white space that the grammar counts to the end of a block are not part of it, and neither is a
+        semicolon that begins a later line: it guards what follows there.
+        """
         end = self.source.before(end)
+        if self.source.data.startswith(b";", end - 1):
+            before = self.source.before(end - 1)
+            end = before if self.source.newlines(before, end) else end
         while end in self.comments:
             end = self.source.before(self.comments[end])
         return end

@@ -59,13 +59,13 @@ class Budget:
     """The CPU time that this thread may spend on one file: a busy machine takes nothing off it."""
 
     def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+        self.seconds = seconds
         self._end = time.thread_time() + seconds
 
     def check(self) -> None:
         """Raises ParseTimeout when the time is spent."""
         if time.thread_time() > self._end:
-            raise ParseTimeout(f"parsing took longer than {self._seconds:g} s")
+            raise ParseTimeout(f"parsing took longer than {self.seconds:g} s")
 
 
 def budget_for(size: int) -> Budget:

@@ -67,3 +67,10 @@ Old.prototype = {
   start: function (at) { function inner() {} },
   pause() {},
 }
+
+module.exports = class Depot extends Base { open() {} }
+const mixin = (Base) => class Mixed extends Base { mix() {} }
+const numbers = (async function* () { yield 1 })()
+const guarded = (one) => one
+
+;[1, 2].forEach(guarded)

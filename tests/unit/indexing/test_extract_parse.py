@@ -132,6 +132,7 @@ def test_an_interrupt_ends_a_parse_that_would_not_end_and_leaves_the_parser_clea
         "from braindex.indexing.extract_grammars import grammar_of\n"
         "from braindex.indexing.extract_parse import Budget, parse\n"
         "from braindex.languages.typescript import TSX\n"
+        "grammar_of(TSX)\n"
         "def interrupt(*_): raise KeyboardInterrupt\n"
         "signal.signal(signal.SIGALRM, interrupt)\n"
         "signal.setitimer(signal.ITIMER_REAL, 0.2)\n"

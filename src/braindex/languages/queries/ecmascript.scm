@@ -36,7 +36,7 @@
   name: (identifier) @name
   value: (call_expression
     function: [(identifier) @_wrapper (member_expression property: (property_identifier) @_wrapper)]
-    arguments: (arguments . [(arrow_function) (function_expression)] @value))
+    arguments: (arguments . [(arrow_function) (function_expression) (generator_function)] @value))
   (#any-of? @_wrapper "memo" "forwardRef" "observer" "useCallback")) @definition.function
 
 ; Functions and classes assigned to a member.
@@ -52,8 +52,16 @@
   (#eq? @_module "module") (#eq? @_exports "exports")) @definition.function
 (assignment_expression
   left: (member_expression object: (identifier) @_module property: (_) @_exports) @name
-  right: [(arrow_function) (function_expression)] @value
+  right: [(arrow_function) (function_expression) (generator_function)] @value
   (#eq? @_module "module") (#eq? @_exports "exports")) @definition.function
+(assignment_expression
+  left: (member_expression object: (identifier) @_module property: (_) @_exports)
+  right: (class name: (_) @name) @value
+  (#eq? @_module "module") (#eq? @_exports "exports")) @definition.class
+(assignment_expression
+  left: (member_expression object: (identifier) @_module property: (_) @_exports) @name
+  right: (class) @value
+  (#eq? @_module "module") (#eq? @_exports "exports")) @definition.class
 (assignment_expression
   left: (member_expression object: (this) @owner property: (_) @name)
   right: [(arrow_function) (function_expression) (generator_function)] @value) @definition.method
@@ -92,9 +100,10 @@
   key: [(property_identifier) (string)] @name
   value: [(arrow_function) (function_expression) (generator_function)] @value) @definition.method
 
-; Function expressions that carry a name of their own, and what a module exports without one.
+; Functions and classes inside expressions that carry a name of their own, and what a module exports without one.
 (function_expression name: (identifier) @name) @definition.function
 (generator_function name: (identifier) @name) @definition.function
+(class name: (_) @name) @definition.class
 (export_statement
   value: [(arrow_function) (function_expression) (generator_function)] @definition.function
   (#set! name "default")) @span
@@ -110,8 +119,8 @@
 (variable_declarator
   name: (identifier) @name
   value: [
-    (call_expression function: (parenthesized_expression [(function_expression) (arrow_function)]))
-    (parenthesized_expression (call_expression function: (function_expression)))
+    (call_expression function: (parenthesized_expression [(function_expression) (arrow_function) (generator_function)]))
+    (parenthesized_expression (call_expression function: [(function_expression) (generator_function)]))
   ]) @definition.variable
 
 ; What it refers to, by name.
