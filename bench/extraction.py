@@ -2,6 +2,7 @@
 
 usage: python bench/extraction.py python [FOLDER …] [--json FILE]
        python bench/extraction.py typescript FOLDER … --typescript FOLDER [--json FILE]
+       python bench/extraction.py throughput FOLDER …
 
 python      every function, method and class, wherever it stands: found, missed, invented; its last line, parent,
             decorators, docstring, return type, parameters, and its signature by what it means (names, kinds, defaults,
@@ -9,6 +10,8 @@ python      every function, method and class, wherever it stands: found, missed,
 typescript  declarations, functions and classes bound to names, members, accessors, interfaces, types, enums and
             namespaces in .js, .jsx, .ts and .tsx files, by the TypeScript compiler (`npm install --prefix FOLDER
             typescript`; it is not a part of braindex). Needs node.
+
+throughput  lines and entities a CPU second, with references and passages, as a scan makes them.
 
 Prints shares and examples of what differs; exit code 1 when recall or precision is below .97 (Python: .98) or lines or
 parents are below .99.
@@ -20,6 +23,7 @@ import sys
 from pathlib import Path
 
 import extraction_python  # type: ignore[import-not-found]  # beside this file
+import extraction_speed  # type: ignore[import-not-found]
 import extraction_typescript  # type: ignore[import-not-found]
 from extraction_score import Score  # type: ignore[import-not-found]
 
@@ -30,11 +34,15 @@ PLACES = ("start line", "end line", "parent")
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["python", "typescript"])
+    parser.add_argument("what", choices=["python", "typescript", "throughput"])
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--typescript", type=Path, help="where npm installed the TypeScript compiler")
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
+    if arguments.what == "throughput":
+        for folder in arguments.folders:
+            print(extraction_speed.measure(folder.resolve()).line(), flush=True)
+        return
     if arguments.what == "python":
         scores = [Score("python")]
         extraction_python.measure(arguments.folders or extraction_python.default_folders(), scores[0])
