@@ -2,7 +2,6 @@
 
 import ast
 import inspect
-import sys
 import sysconfig
 import warnings
 from collections.abc import Iterator
@@ -10,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from braindex import CodeEntity, extract_entities
-from extraction_score import Score  # type: ignore[import-not-found]  # beside this file
+from extraction_score import Score, is_utf8  # type: ignore[import-not-found]  # beside this file
 
 KINDS = frozenset({"function", "method", "constructor", "getter", "setter", "class"})
-SHOWN = 1_000  # characters of a signature; a longer one is cut (indexing/extract_text.py)
+CUT = "…"  # ends a signature that is too long to be shown whole (indexing/extract_text.py)
 BOUND = frozenset({"self", "cls", "mcs", "mcls", "metacls", "_self", "_cls", "__self", "__cls"})
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -55,15 +54,6 @@ def parsed(source: bytes) -> ast.Module | None:
         return None
 
 
-def is_utf8(source: bytes) -> bool:
-    """Whether the scan would read the very same text: it decodes other encodings first."""
-    try:
-        source.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 def measure(folders: list[Path], score: Score) -> None:
     for path in (one for folder in folders for one in sorted(folder.rglob("*.py"))):
         try:
@@ -92,6 +82,7 @@ def judge(where: str, source: bytes, tree: ast.Module, score: Score) -> None:
             score.differs("missed", f"{where}:{key[0]} {key[1]}")
             continue
         score.found += 1
+        score.cut += entity.signature.endswith(CUT)
         for what, same, said in _attributes(one, mine):
             score.attribute(what, same=same, said=f"{where}:{key[0]} {key[1]}: {said}")
     for key in ours.keys() - known.keys():
@@ -105,7 +96,7 @@ def _attributes(one: Known, entity: CodeEntity) -> Iterator[tuple[str, bool, str
     yield "decorators", len(entity.decorators) == len(node.decorator_list), f"{entity.decorators}"
     doc = ast.get_docstring(node) or ""
     yield "docstring", _words(entity.docstring) == _words(doc), f"{entity.docstring[:60]!r}, not {doc[:60]!r}"
-    if len(entity.signature) >= SHOWN:
+    if entity.signature.endswith(CUT):  # cut there; counted apart
         return
     mine = _header(entity.signature)
     yield "signature", mine == _meaning(node), f"{entity.signature!r}"
@@ -154,7 +145,3 @@ def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     names = [one.arg for one in node.args.posonlyargs + node.args.args]
     count = len(names) + len(node.args.kwonlyargs) + bool(node.args.vararg) + bool(node.args.kwarg)
     return count - (bool(names) and names[0] in BOUND)
-
-
-def main_title(folders: list[Path]) -> str:
-    return f"Python {sys.version_info.major}.{sys.version_info.minor}'s ast over {', '.join(map(str, folders))}"

@@ -175,11 +175,7 @@ class EntityBuilder:
             return signature(self._source, whole[0].start_byte, whole[0].end_byte, ())
         stop = captures["stop"][0] if "stop" in captures else body
         end = draft.end if stop is None else stop.start_byte
-        inside: Sequence[tuple[int, int]] = ()
-        if self._comments:  # of a long range only the comments in what is shown of it
-            first = bisect_left(self._comments, (head, 0))
-            inside = self._comments[first : bisect_left(self._comments, (min(end, head + LONGEST_SHOWN), 0))]
-        text = signature(self._source, head, end, inside)
+        text = signature(self._source, head, end, self._comments_in(head, end))
         return shortened(text.rstrip("; \t"), _LONGEST_VALUE) if stop is None else text
 
     def _name(self, draft: Draft, heading: str) -> str:
@@ -211,7 +207,15 @@ class EntityBuilder:
     def _returns(self, node: Node | None) -> str | None:
         if node is None:
             return None
-        return signature(self._source, node.start_byte, node.end_byte, ()).lstrip(": ")
+        start, end = node.start_byte, node.end_byte
+        return signature(self._source, start, end, self._comments_in(start, end)).lstrip(": ")
+
+    def _comments_in(self, start: int, end: int) -> Sequence[tuple[int, int]]:
+        """Of a long range only the comments in what is shown of it."""
+        if not self._comments:
+            return ()
+        first = bisect_left(self._comments, (start, 0))
+        return self._comments[first : bisect_left(self._comments, (min(end, start + LONGEST_SHOWN), 0))]
 
     def _parameters(self, node: Node | None, kind: str) -> int | None:
         if node is None:

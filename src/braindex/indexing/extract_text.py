@@ -49,16 +49,18 @@ def shortened(text: str, limit: int) -> str:
 
 def signature(source: Source, start: int, stop: int, comments: Collection[tuple[int, int]]) -> str:
     """The text of a range on one line, comments left out, at most LONGEST_SIGNATURE characters."""
+    is_cut = stop > start + LONGEST_SHOWN  # indentation counts here, and is closed up below
     stop = min(stop, start + LONGEST_SHOWN)
+    mark = "…" if is_cut else ""
     if not comments:
-        return shortened(one_line(source.text(start, stop)), LONGEST_SIGNATURE)
+        return shortened(one_line(source.text(start, stop)) + mark, LONGEST_SIGNATURE)
     pieces: list[str] = []
     for comment_start, comment_end in comments:
         if start <= comment_start < stop:
             pieces.append(source.text(start, comment_start).rstrip(" \t"))
             start = comment_end
     pieces.append(source.text(start, stop) if start < stop else "")
-    return shortened(one_line("".join(pieces)), LONGEST_SIGNATURE)
+    return shortened(one_line("".join(pieces)) + mark, LONGEST_SIGNATURE)
 
 
 def name_text(source: Source, start: int, end: int) -> str:
@@ -74,7 +76,8 @@ def parameter_count(params: Node, source: Source, spec: LanguageSpec) -> int:
     counted = [node for node in params.named_children if node.type not in spec.uncounted]
     if spec.parameter_names:
         return sum(len(node.children_by_field_name(spec.parameter_names)) or 1 for node in counted)
-    if counted and spec.bound:
+    led_by = [node for node in params.named_children if node.type != "comment"][:1]
+    if counted and spec.bound and counted[:1] == led_by:  # behind a lone `*` nothing is bound
         word = _FIRST_WORD.match(data, counted[0].start_byte)
         if word is not None and word.group().decode("utf-8", "replace") in spec.bound:
             return len(counted) - 1

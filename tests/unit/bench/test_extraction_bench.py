@@ -54,14 +54,26 @@ def test_each_difference_is_noticed(modules: ModuleType, old: bytes, new: bytes,
     assert judged(modules, SOURCE.replace(old, new)) == differences
 
 
+def test_a_signature_that_is_cut_is_counted_and_not_compared(modules: ModuleType) -> None:
+    parameters = ", ".join(f"sack_number_{number}" for number in range(100))
+    source = f"def load({parameters}): pass\n".encode()
+    score = importlib.import_module("extraction_score").Score("python")
+    modules.judge("a.py", source, ast.parse(source), score)
+    assert (score.cut, score.compared["signature"], dict(score.differences)) == (1, 0, {})
+
+
 def test_a_bar_is_missed_by_what_is_not_found_and_by_what_lies_elsewhere(modules: ModuleType) -> None:
-    scores, bench = importlib.import_module("extraction_score"), importlib.import_module("extraction")
-    assert bench.holds(scores.Score("tsx", expected=100, found=97))
-    assert not bench.holds(scores.Score("tsx", expected=100, found=96))
+    scores = importlib.import_module("extraction_score")
+    assert scores.Score("tsx", expected=100, found=97).passes
+    assert not scores.Score("tsx", expected=100, found=96).passes
     misplaced = scores.Score("tsx", expected=100, found=100)
     for number in range(100):
         misplaced.attribute("parent", same=number > 1, said="a")
-    assert not bench.holds(misplaced)
+    assert not misplaced.passes
+
+
+def test_nothing_to_compare_holds_no_bar(modules: ModuleType) -> None:
+    assert not importlib.import_module("extraction_score").Score("tsx").passes
 
 
 def test_definitions_of_the_compiler_on_another_line_are_found_with_a_wrong_start(
@@ -69,11 +81,26 @@ def test_definitions_of_the_compiler_on_another_line_are_found_with_a_wrong_star
 ) -> None:
     scores, bench = importlib.import_module("extraction_score"), importlib.import_module("extraction_typescript")
     path = tmp_path / "a.ts"
-    path.write_text("function draw() {}\n\nclass Pen {\n  dip() {}\n}\n")
+    path.write_text("function draw() {}\n\nclass Pen {\n  dip() {}\n}\nenum Ink {}\n")
     score = scores.Score("typescript")
-    bench.judge(path, [["draw", 2, 2, ""], ["Pen", 3, 6, ""], ["dip", 4, 4, "Ink"], ["gone", 9, 9, ""]], score)
+    known = [
+        ["function", "draw", 2, 2, ""], ["class", "Pen", 3, 6, ""], ["getter", "dip", 4, 4, "Ink"],
+        ["function", "gone", 9, 9, ""],
+    ]  # fmt: skip
+    bench.judge(path, {"definitions": known, "beyond": []}, score)
     assert (score.expected, score.found) == (4, 3)
-    assert dict(score.differences) == {"start line": 1, "end line": 1, "parent": 1, "missed": 1}
+    differences = {"start line": 1, "end line": 1, "parent": 1, "kind": 1, "missed": 1, "invented": 1}
+    assert dict(score.differences) == differences
+
+
+def test_what_is_left_out_by_choice_is_neither_missed_nor_invented(modules: ModuleType, tmp_path: Path) -> None:
+    scores, bench = importlib.import_module("extraction_score"), importlib.import_module("extraction_typescript")
+    path = tmp_path / "a.ts"
+    path.write_text("class Pen {}\n")
+    score = scores.Score("typescript")
+    bench.judge(path, {"definitions": [], "beyond": [["enum member", "Pen", 1], ["enum member", "Ink", 1]]}, score)
+    assert (dict(score.left_out), dict(score.left_out_found)) == ({"enum member": 2}, {"enum member": 1})
+    assert dict(score.differences) == {}
 
 
 @pytest.mark.parametrize("spec", LANGUAGES, ids=lambda spec: spec.name)
