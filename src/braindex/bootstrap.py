@@ -18,7 +18,7 @@ from braindex.domain.usage import EngineName
 from braindex.llm.deepseek import DeepSeek, deepseek_provider
 from braindex.llm.ollama import Ollama
 from braindex.llm.prices import load_prices
-from braindex.registry.workspaces import WORKSPACE_FILE
+from braindex.registry.workspaces import WORKSPACE_FILE, WORKSPACES_FOLDER
 from braindex.services.ask import Asking
 from braindex.services.brief import BriefParts, Briefs
 from braindex.services.brief_writing import BriefWriter
@@ -37,11 +37,12 @@ from braindex.transport.loopback import confine_to_loopback
 if TYPE_CHECKING:
     from braindex.services.crew import Crews
     from braindex.services.doctor.examination import Doctor
-    from braindex.services.doctor.parts import Probe
+    from braindex.services.doctor.parts import LeftCollections, Probe, VectorServer
 
 # Without the working directory in its search path, where a stranger's checkout may have modules of any name.
 WORKER: Final = (sys.executable, "-P", "-m", "braindex.worker")
 CLOSE_SECONDS: Final = 0.1  # of a process that ends with its client
+SERVER_SECONDS: Final = 3.0  # that a Chroma server has to say that it is there: as long as a scan waits to connect
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,12 +220,41 @@ def _doctor(settings: Settings, workspaces: Workspaces, embedders: _Embedders, d
     from braindex.services.doctor.parts import DoctorParts, SettingsFound  # noqa: PLC0415 - the same
 
     found = SettingsFound(
-        tuple(sorted(settings.explicit)), settings.notes, _set_in_vain, local_mode=settings.memory_mode == "local"
+        tuple(sorted(settings.explicit)),
+        settings.notes,
+        _set_in_vain,
+        local_mode=settings.memory_mode == "local",
+        without_effect=settings.without_effect,
     )
     parts = DoctorParts(
-        workspaces, embedders, dense, found, tuple(_engine_probes(settings)), _embedding_probe(settings)
+        workspaces,
+        embedders,
+        dense,
+        found,
+        tuple(_engine_probes(settings)),
+        _embedding_probe(settings),
+        _vector_server(settings),
+        lambda: _left_collections(settings.brain_dir / WORKSPACES_FOLDER),
     )
     return Doctor(settings.brain_dir, parts)
+
+
+def _vector_server(settings: Settings) -> "VectorServer | None":
+    """How the Chroma server is asked whether it is there. Its own client: doctor waits less long than a scan."""
+    from braindex.services.doctor.parts import VectorServer  # noqa: PLC0415 - see App.doctor
+    from braindex.vectors.server import ChromaServer  # noqa: PLC0415 - for those alone who have one
+
+    if not settings.chroma_url:
+        return None
+    server = ChromaServer(settings.chroma_url, settings.chroma_headers)
+    return VectorServer(server.shown, lambda: server.version(SERVER_SECONDS))
+
+
+def _left_collections(workspaces: Path) -> "list[LeftCollections]":
+    from braindex.services.doctor.parts import LeftCollections  # noqa: PLC0415 - see App.doctor
+    from braindex.vectors.placement import known_left_over  # noqa: PLC0415 - the same
+
+    return [LeftCollections(url, count) for url, count in sorted(known_left_over(workspaces).items())]
 
 
 def _set_in_vain(root: Path) -> list[str]:

@@ -98,4 +98,8 @@ class Passing(StandIn):
         return {"ids": [[1, 2]], "distances": [["near", None]], "max_batch_size": "many", "embeddings": 7}
 
     def failures(self) -> dict[str, Callable[..., Reply]]:
-        return {**super().failures(), "no Chroma": lambda _: Reply(b"<html></html>", 404, "text/html")}
+        return {
+            **super().failures(),
+            "no Chroma": lambda _: Reply(b"<html></html>", 404, "text/html"),
+            "takes": lambda _: as_json({"max_batch_size": 100, "supports_base64_encoding": True}),
+        }

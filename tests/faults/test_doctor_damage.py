@@ -141,12 +141,120 @@ def test_a_damaged_index_is_named_left_alone_and_rebuilt_when_asked(
     assert (folder / "index.db").read_bytes() == before
     assert not list(folder.glob("index.db.damaged-*"))
 
-    assert "index.db" not in broken(app, workspace, repair=True)
+    repaired = {one.name: one for one in app.doctor().examine(workspace.id, repair=True)}
     [moved] = [one for one in folder.glob("index.db.damaged-*") if not one.name.endswith(("-wal", "-shm"))]
     assert moved.read_bytes() == before
-    assert "it failed" in broken(app, workspace)["last scan"].detail
+    assert repaired["index.db"].state == "note"
+    assert f"was set aside as {moved.name};" in repaired["index.db"].detail
+    after = {one.name: one for one in app.doctor().examine(workspace.id)}
+    assert is_sound(after.values())
+    assert (after["last scan"].state, "was set aside" in after["last scan"].detail) == ("note", True)
     app.scans.run(workspace)
     assert broken(app, workspace) == {}
+    assert after["last scan"] not in list(app.doctor().examine(workspace.id))
+
+
+def test_a_scan_that_failed_is_broken_and_not_taken_for_an_index_that_was_set_aside(
+    app: App, workspace: Workspace, folder: Path
+) -> None:
+    with IndexStore.open(folder, create=False) as store:
+        store.scan_failed("the disk is on fire")
+    assert broken(app)["last scan"].detail == "it failed: the disk is on fire"
+
+
+@pytest.mark.parametrize(("kept", "words"), [(0, "it is empty"), (300, "it has only 300 bytes")])
+def test_an_index_that_was_cut_off_altogether_is_said_to_be_empty_and_is_made_anew(
+    kept: int, words: str, app: App, workspace: Workspace, folder: Path
+) -> None:
+    path = folder / "index.db"
+    path.write_bytes(path.read_bytes()[:kept])
+    found = broken(app, workspace)["index.db"]
+    assert found.detail.startswith(words)
+    assert f"braindex scan {workspace.path}" in found.remedy
+    assert path.stat().st_size == kept
+    assert broken(app, workspace, repair=True) == {}
+    assert broken(app, workspace) == {}
+    app.scans.run(workspace)
+    assert [one.state for one in app.doctor().examine(workspace.id) if one.name == "index.db"] == ["ok"]
+    assert app.status.of(workspace).files == len(FILES)
+
+
+def test_an_empty_registry_is_said_to_be_empty_and_the_next_command_fills_it(
+    app: App, workspace: Workspace, brain: Path
+) -> None:
+    for one in brain.glob("registry.db*"):
+        one.unlink()
+    (brain / "registry.db").touch()
+    found = broken(app)["registry.db"]
+    assert (found.detail, "token ledger" in found.remedy) == ("it is empty", True)
+    assert [one.workspace for one in app.workspaces.list()] == [workspace]
+    assert broken(app) == {}
+
+
+def test_an_empty_memory_is_not_called_one_of_an_earlier_version(app: App, workspace: Workspace, folder: Path) -> None:
+    (folder / "memory.db").touch()
+    found = broken(app, workspace)["memory.db"]
+    assert "it is empty" in found.detail
+    assert (folder / "memory.db").read_bytes() == b""
+
+
+@pytest.mark.parametrize("trace", ["registry.db", "brief.md", "scan.json"])
+def test_an_index_that_was_deleted_is_lost_and_not_never_scanned(
+    trace: str, app: App, workspace: Workspace, folder: Path, brain: Path
+) -> None:
+    for one in [*folder.glob("index.db*"), *(folder / name for name in {"brief.md", "scan.json"} - {trace})]:
+        one.unlink()
+    if trace != "registry.db":
+        change(brain / "registry.db", "UPDATE workspaces SET last_scan = NULL")
+    [found] = [one for one in app.doctor().examine(workspace.id) if one.name == "index.db"]
+    assert (found.state, "its index was lost" in found.detail) == ("note", True)
+    assert "the next scan or question makes it anew" in found.remedy
+    assert not (folder / "index.db").exists()
+    (folder / trace).unlink(missing_ok=True)
+    change(brain / "registry.db", "UPDATE workspaces SET last_scan = NULL")
+    [never] = [one for one in app.doctor().examine(workspace.id) if one.name == "index.db"]
+    assert never.detail == "never scanned"
+
+
+@pytest.mark.parametrize("registry", ["kept", "gone", "damaged", "rebuilt"])
+def test_a_folder_with_data_is_never_called_left_over(
+    registry: str, app: App, workspace: Workspace, folder: Path, brain: Path
+) -> None:
+    (folder / "workspace.json").unlink()
+    if registry != "kept":
+        for one in brain.glob("registry.db*"):
+            one.unlink()
+    if registry == "damaged":
+        (brain / "registry.db").write_bytes(b"not a database at all" * 500)
+    if registry == "rebuilt":
+        assert app.workspaces.list() == []
+    [said] = [one for one in app.doctor().examine() if one.name == "workspace folders"]
+    assert said.state == "note"
+    assert "scan" in said.remedy
+    assert "delete" not in said.remedy
+    assert "left over" not in said.detail
+    app.scans.run(workspace)
+    assert "workspace folders" not in {one.name for one in app.doctor().examine()}
+    (folder.parent / "nothing-in-it").mkdir()
+    (folder.parent / "nothing-in-it" / "write.lock").touch()
+    [said] = [one for one in app.doctor().examine() if one.name == "workspace folders"]
+    assert said.detail.startswith("left over from a drop, without any data: nothing-in-it")
+
+
+@pytest.mark.parametrize("full", [True, False])
+def test_of_one_kind_of_damage_three_places_are_named(full: bool, app: App, workspace: Workspace, folder: Path) -> None:
+    path = folder / "index.db"
+    connection = sqlite3.connect(path)
+    roots = {row[0] for row in connection.execute("SELECT rootpage FROM sqlite_master")}
+    connection.close()
+    content = bytearray(path.read_bytes())
+    leaves = [page for page in range(1, len(content) // 4096) if content[page * 4096] == 13 and page + 1 not in roots]
+    for page in leaves:
+        content[page * 4096] = 0xFF  # no kind of page
+    path.write_bytes(content)
+    found = broken(app, workspace, full=full)["index.db"].detail
+    assert found.count("btreeInitPage") == 3
+    assert "and at least 17 more of this kind" in found
 
 
 def test_quick_checks_find_what_a_count_tells_and_leave_out_what_needs_reading(
@@ -253,11 +361,21 @@ def test_a_registry_that_lost_its_rows_still_has_its_workspaces_examined(
 @ON_POSIX
 def test_files_that_others_can_read_are_named(app: App, workspace: Workspace, folder: Path, brain: Path) -> None:
     (folder / "brief.md").chmod(0o644)
-    (brain / "workspaces").chmod(0o755)
-    found = broken(app)["private files"]
-    assert "brief.md (0644)" in found.detail
-    assert "workspaces (0755)" in found.detail
-    assert found.remedy == f"chmod -R go-rwx {brain}"
+
+    def found(top: int, middle: int, inner: int) -> Check | None:
+        """Set anew each time: whatever opens a store closes the folders that it lies in."""
+        for one, mode in ((brain, top), (brain / "workspaces", middle), (folder, inner)):
+            one.chmod(mode)
+        return broken(app).get("private files")
+
+    assert found(0o700, 0o755, 0o755) is None  # nobody passes the data folder itself
+    middle = found(0o711, 0o755, 0o700)
+    assert middle is not None
+    assert middle.detail.endswith("1 of what is stored: workspaces (0755)")
+    assert middle.remedy == f"chmod -R go-rwx {brain}"
+    inner = found(0o711, 0o711, 0o711)
+    assert inner is not None
+    assert "brief.md (0644)" in inner.detail
 
 
 @pytest.fixture
@@ -308,7 +426,39 @@ def test_data_that_this_user_cannot_write_or_read_is_said_and_left_alone(
     assert "cannot be read and written by this user" in wrong["data folder"]["detail"]
     assert {one.name: one.stat().st_mtime_ns for one in brain.rglob("*")} == before
     assert workspace.id in {one["workspace_id"] for one in found}
-    assert not [one for one in found if "the check itself failed" in one["detail"]]
+    said = " ".join(row["detail"] for row in found)
+    for words in ("the check itself failed", "could not be checked", "never scanned", "does not exist"):
+        assert words not in said
+    if mode == 0o700:
+        assert "cannot be read by this user" in wrong["data"]["detail"]
+        assert not {"index.db", "memory.db", "brief"} & {one["name"] for one in found}
+    else:
+        assert "data" not in wrong
+
+
+@ON_POSIX
+def test_one_workspace_that_is_closed_to_this_user_is_neither_missing_nor_never_scanned(
+    open_ground: Path, make_app: MakeApp
+) -> None:
+    brain, project = open_ground / "brain", open_ground / "project"
+    project.mkdir()
+    (project / "a.py").write_text("def one():\n    return 1\n")
+    app = make_app(BRAIN_DIR=str(brain))
+    workspace = scanned(app, project)
+    list(app.doctor().examine())
+    folder = app.workspaces.folder(workspace)
+    for one in (brain, brain / "workspaces", *brain.glob("registry.db*")):
+        one.chmod(0o777)
+    found = as_nobody(lambda: [one.as_json() for one in app.doctor().examine()], open_ground / "told")
+    wrong = {each["name"] for each in found if each["state"] == "broken"}
+    assert wrong == {"private files", "data"}
+    assert "workspace folders" not in {each["name"] for each in found}
+    folder.chmod(0o777)
+    found = as_nobody(lambda: [one.as_json() for one in app.doctor().examine()], open_ground / "told")
+    of_it = {each["name"]: each for each in found if each["workspace_id"] == workspace.id}
+    assert "memory.db" not in of_it
+    assert of_it["index.db"]["state"] == "broken"
+    assert "never scanned" not in of_it["index.db"]["detail"]
 
 
 def test_a_workspace_that_is_being_scanned_is_no_fault_and_not_raced_with(

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from filelock import FileLock
 import braindex.registry
 from braindex.domain.results import Workspace
 from braindex.registry.failures import StoreReadOnly
+from braindex.services.scan_turn import turn_of
 from braindex.services.workspaces import (
     DROP_REQUEST,
     LOCK_FILE,
@@ -22,6 +24,7 @@ from braindex.services.workspaces import (
     WorkspaceDropped,
     Workspaces,
     drop_requested,
+    remove_locks,
 )
 
 SOURCE = str(Path(braindex.registry.__file__).parents[2])
@@ -168,3 +171,18 @@ def test_a_scan_that_waited_for_a_drop_learns_that_there_is_nothing_to_scan(
     known.drop(workspace)
     with pytest.raises(WorkspaceDropped, match="scan it again"):
         known.check_registered(workspace)
+
+
+def test_a_scan_whose_lock_made_the_folder_of_a_dropped_workspace_again_leaves_none(
+    known: Workspaces, workspace: Workspace
+) -> None:
+    folder = known.folder(workspace)
+    known.drop(workspace)
+    with pytest.raises(WorkspaceDropped), turn_of(workspace, folder, lambda _: None, threading.Event()):
+        known.check_registered(workspace)
+    assert not folder.exists()
+
+
+def test_a_folder_that_holds_more_than_locks_is_none_that_was_dropped(known: Workspaces, workspace: Workspace) -> None:
+    remove_locks(known.folder(workspace))
+    assert (known.folder(workspace) / "memory.db").exists()

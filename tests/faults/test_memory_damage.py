@@ -30,6 +30,7 @@ def note(number: int = 1, text: str = "Refunds go through the ledger.") -> Note:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    (tmp_path / "workspace").mkdir()
     with MemoryStore.open(tmp_path / "workspace") as store:
         store.take(note(number) for number in range(300))
     return tmp_path / "workspace"
@@ -198,6 +199,7 @@ def as_nobody(action: Callable[[], None]) -> int:
 @pytest.mark.parametrize("mode", [0o555, 0o777])
 def test_a_memory_that_this_user_cannot_write_is_an_error_that_says_so(shared: Path, mode: int) -> None:
     folder = shared / "workspace"
+    folder.mkdir()
     with MemoryStore.open(folder) as store:
         store.take(note(number) for number in range(5))
     (folder / MEMORY_FILE).chmod(0o444)
@@ -223,6 +225,7 @@ TIME = "2026-11-01T10:00:00.000000Z"
 disk = Path(sys.argv[1])
 def note(number, size):
     return Note(f"{number:016x}", "ledger " * size, created=TIME, updated=TIME)
+(disk / "workspace").mkdir()
 with MemoryStore.open(disk / "workspace") as store:
     store.take(note(number, 10) for number in range(50))
 with (disk / "ballast").open("wb", buffering=0) as ballast:

@@ -12,6 +12,7 @@ import braindex.registry
 import braindex.registry.failures
 from braindex.domain.memories import About, Episode, MemoryVector, Note
 from braindex.domain.words import terms
+from braindex.registry.failures import StoreDamaged
 from braindex.registry.memory import MemoryStore
 from braindex.services.workspaces import Workspaces
 
@@ -80,6 +81,7 @@ def expect_whole(folder: Path, *numbers: int) -> None:
 
 def test_processes_that_write_at_once_lose_nothing_and_show_no_error(tmp_path: Path) -> None:
     folder, each = tmp_path / "workspace", 25
+    folder.mkdir()
     children = [start(WRITER, folder, number * each, each) for number in range(5)]
     assert {said(child) for child in children} == {"ready"}
     for child in children:
@@ -97,6 +99,7 @@ def test_processes_that_write_at_once_lose_nothing_and_show_no_error(tmp_path: P
 
 def test_a_writer_that_is_killed_between_its_writes_loses_nothing_it_was_told_is_stored(tmp_path: Path) -> None:
     folder, acknowledged = tmp_path / "workspace", []
+    folder.mkdir()
     for turn, count in enumerate((1, 4, 9)):
         child = start(WRITER, folder, turn * 1000, 500)
         assert said(child) == "ready"
@@ -134,10 +137,12 @@ def calls_of(script: str, *arguments: object) -> int:
 
 
 def test_a_writer_that_is_killed_anywhere_in_a_write_leaves_whole_rows(tmp_path: Path) -> None:
+    (tmp_path / "counted").mkdir()
     calls = calls_of(DIES_WRITING, tmp_path / "counted")
     states = set()
     for place in range(12):
         folder = tmp_path / str(place)
+        folder.mkdir()
         child = start(DIES_WRITING, folder, 1 + calls * place // 12)
         _, errors = child.communicate()
         assert child.returncode == KILLED, errors
@@ -160,9 +165,11 @@ print(call - left[0])
 
 
 def test_a_process_that_is_killed_while_it_makes_a_memory_leaves_one_that_opens(tmp_path: Path) -> None:
+    (tmp_path / "counted").mkdir()
     calls = calls_of(DIES_OPENING, tmp_path / "counted")
     for place in range(10):
         folder = tmp_path / str(place)
+        folder.mkdir()
         child = start(DIES_OPENING, folder, 1 + calls * place // 10)
         child.communicate()
         assert child.returncode == KILLED
@@ -233,7 +240,7 @@ def test_a_merge_that_is_killed_anywhere_can_be_repeated_and_loses_and_doubles_n
             here = {int(one.id, 16) for one in store.each_note()}
         there: set[int] = set()
         if MemoryStore.exists(known.folder(gone)):
-            with MemoryStore.open(known.folder(gone)) as store:
+            with MemoryStore.open(known.folder(gone), create=False) as store:
                 there = {int(one.id, 16) for one in store.each_note()}
         assert here | there == {1, 2, 3}
         known.merge(gone, kept)
@@ -267,8 +274,58 @@ def test_who_stores_a_note_in_a_workspace_that_is_being_merged_is_told_that_it_w
 
     Workspaces(known.data_folder, before_the_drop).merge(known.find(old), known.find(new))
     child.communicate()
-    assert late == ["MemoryMoving"]
+    assert late == ["MemoryEnded"]
     expect_merged(known, new)
+
+
+STORES_ON = """
+folder = Path(sys.argv[1])
+for number in range(100, 10**6):
+    try:
+        with MemoryStore.open(folder) as store:
+            store.add_note(note(number))
+    except Exception as refusal:
+        print(type(refusal).__name__, flush=True)
+        break
+    print(number, flush=True)
+"""
+
+
+def test_every_note_that_was_taken_while_a_merge_went_on_is_in_the_new_memory(tmp_path: Path) -> None:
+    known, old, new = moved(tmp_path, "hammer")
+    gone, kept = known.find(old), known.find(new)
+    child = start(STORES_ON, known.folder(gone))
+    assert said(child) == "100"
+    known.merge(gone, kept)
+    told, _ = child.communicate()
+    *stored, refusal = told.split()
+    assert refusal in {"MemoryEnded", "MemoryWithoutHome"}
+    with MemoryStore.open(known.folder(kept)) as store:
+        here = {int(one.id, 16) for one in store.each_note()}
+    assert {1, 2, 3, 100, *map(int, stored)} == here
+    assert not known.folder(gone).exists()
+
+
+def test_a_memory_that_is_only_a_log_is_neither_merged_nor_dropped(tmp_path: Path) -> None:
+    known, old, new = moved(tmp_path, "log")
+    folder = known.folder(known.find(old))
+    (folder / "memory.db").unlink()
+    (folder / "memory.db-wal").write_bytes(b"notes of a process that was killed" * 30)
+    with pytest.raises(StoreDamaged, match="its write-ahead log"):
+        known.merge(known.find(old), known.find(new))
+    assert (folder / "memory.db-wal").exists()
+
+
+def test_a_workspace_that_is_scanned_again_takes_notes_again(tmp_path: Path) -> None:
+    """A merge that was cut off before its drop leaves a memory that takes nothing."""
+    known, old, _ = moved(tmp_path, "again")
+    workspace = known.find(old)
+    MemoryStore.end(known.folder(workspace))
+    known.check_registered(workspace)  # as a scan does that has the writer lock
+    with MemoryStore.open(known.folder(workspace)) as store:
+        assert store.add_note(
+            Note("f" * 16, "again", created="2026-11-01T10:00:00.000000Z", updated="2026-11-01T10:00:00.000000Z")
+        )
 
 
 @pytest.mark.parametrize("damage", [b"not a database" * 500, b""])

@@ -18,7 +18,7 @@ from braindex.domain.entities import CodeEntity
 from braindex.domain.ports import Vector
 from braindex.domain.units import FileRecord, FileUnits, Terms, Unit
 from braindex.registry.index import IndexStore
-from braindex.vectors.backing import VectorServerAway
+from braindex.vectors.backing import VectorServerAway, VectorServerSilent
 from braindex.vectors.index import DenseIndexes
 from braindex.vectors.placement import left_over, placement
 from braindex.vectors.server import ChromaServer, Limits
@@ -134,9 +134,13 @@ def test_headers_arrive_as_they_were_given_and_go_with_every_request(between, co
 def test_tenant_database_and_prefix_of_the_address_are_where_requests_go(between, connect, folder, store) -> None:
     put(store, 1, 5)
     index = connect(f"{between.url}/behind?tenant=my%20team&database=code").of(folder, store)
+    between.fail("takes")
     with pytest.raises(VectorServerAway):
         index.sync()
-    assert between.requests[0].path == "/behind/api/v2/tenants/my%20team/databases/code/collections"
+    assert [one.path for one in between.requests[:2]] == [
+        "/behind/api/v2/pre-flight-checks",
+        "/behind/api/v2/tenants/my%20team/databases/code/collections",
+    ]
 
 
 def test_a_server_on_this_machine_is_not_looked_for_behind_a_proxy(real, connect, folder, store, monkeypatch) -> None:
@@ -263,6 +267,58 @@ def test_a_change_is_tried_only_so_often_and_only_where_that_may_help(
         assert len(between.requests) - before == attempts
     between.fail_always(None)
     assert index.sync() == 5
+
+
+def test_a_server_that_gives_no_answer_is_asked_once_in_all(between, connect, folder, store) -> None:
+    """Neither the question after it nor what a scan has to send waits for it again; a scan waits no longer than a
+    question does.
+    """
+    now = [1000.0]
+    put(store, 1, 5)
+    limits = Limits(question_seconds=0.2, change_seconds=600.0, clock=lambda: now[0])
+    index = connect(between.url, limits=limits).of(folder, store)
+    between.fail_always("slow", seconds=600.0)
+    with pytest.raises(VectorServerSilent, match="did not answer"):
+        index.sync()
+    assert [one.path for one in between.requests] == ["/api/v2/pre-flight-checks"]
+    with pytest.raises(VectorServerSilent):
+        index.sync()
+    assert index.nearest(vectors(99, 1)[0], 5) == exact(folder, store)
+    assert len(between.requests) == 1
+    between.fail_always(None)
+    now[0] += limits.pause_seconds
+    connect(between.url).of(folder, store).sync()
+    assert index.sync() == 0
+
+
+def test_a_server_that_gave_a_question_no_answer_is_not_asked_by_what_follows_it(
+    between, connect, folder, store
+) -> None:
+    put(store, 1, 5)
+    connect(between.url).of(folder, store).sync()
+    between.fail_always("slow", seconds=600.0)
+    index = connect(between.url, limits=Limits(question_seconds=0.2, change_seconds=600.0)).of(folder, store)
+    before = len(between.requests)
+    assert index.nearest(vectors(99, 1)[0], 5) == exact(folder, store)
+    put(store, 2, 5)
+    with pytest.raises(VectorServerSilent):
+        index.sync()
+    assert len(between.requests) == before + 1
+
+
+def test_a_server_that_has_answered_a_moment_ago_is_not_asked_whether_it_is_there(
+    between, connect, folder, store
+) -> None:
+    now = [1000.0]
+    put(store, 1, 5)
+    index = connect(between.url, limits=dataclasses.replace(PATIENT, clock=lambda: now[0])).of(folder, store)
+    index.sync()
+    for waited, asked_first in ((14.0, False), (16.0, True)):
+        now[0] += waited
+        before = len(between.requests)
+        index.sync()
+        paths = [one.path.rpartition("/")[2] for one in between.requests[before:]]
+        assert paths == ["pre-flight-checks"] * asked_first + ["count"]
 
 
 def test_a_scan_that_is_stopped_waits_for_no_server(between, connect, folder, store) -> None:
@@ -448,6 +504,26 @@ def test_an_application_whose_server_is_away_scans_answers_and_says_so(make_app,
     with Passing(real, port):
         scanned(app, make_project(PROJECT, name="other"))
     assert real.collections(workspace.id) == []
+
+
+def test_a_command_asks_a_server_that_hangs_once_and_ends(brain, make_app, make_project, between) -> None:
+    root = make_project(PROJECT)
+    scanned(make_app(CHROMA_URL=between.url), root)
+    between.fail_always("slow", seconds=600.0)
+    for command, asked in ((["ask", "how is a session closed?"], "query"), (["scan"], "pre-flight-checks")):
+        before = len(between.requests)
+        environment = {**os.environ, "PYTHONPATH": SOURCE, "BRAIN_DIR": str(brain), "CHROMA_URL": between.url}
+        ended = subprocess.run(
+            [sys.executable, "-P", "-m", "braindex", *command],
+            check=False,
+            cwd=root,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert ended.returncode == 0, ended.stderr
+        assert [one.path.rpartition("/")[2] for one in between.requests[before:]] == [asked]
+        assert "did not answer" in ended.stdout
 
 
 def test_nothing_of_a_workspace_that_asks_to_stay_local_goes_to_another_machine(make_app, make_project) -> None:

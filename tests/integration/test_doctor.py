@@ -84,9 +84,84 @@ def test_one_workspace_can_be_named_and_what_is_wrong_ends_with_exit_code_1(
     assert f"-> braindex doctor --repair {shop.path}" in out
     code, out = run("--repair", shop.path)
     assert (code, "the next scan or question rebuilds it" in out) == (0, True)
-    assert run()[0] == 1  # until then there is nothing in it
+    code, out = run(shop.path)  # until then there is nothing in it, and nothing is wrong with that
+    assert (code, "its index was damaged and was set aside" in out) == (0, True)
     app.scans.run(shop)
-    assert run()[0] == 0
+    code, out = run(shop.path)
+    assert (code, "set aside" in out) == (0, False)
+
+
+def test_findings_of_a_workspace_stand_below_its_name_path_and_id(
+    run: Run, make_app: MakeApp, make_project: MakeProject
+) -> None:
+    shop = scanned(make_app(), make_project(FILES, name="shop"))
+    assert f"\nworkspace shop  {shop.path}  {shop.id}\n" in run()[1]
+    of_it = [one for one in json.loads(run("--json")[1])["checks"] if one["workspace_id"]]
+    assert {(one["workspace_name"], one["workspace_path"]) for one in of_it} == {("shop", shop.path)}
+
+
+@pytest.mark.parametrize("wrong", ["{tmp}/nope", "{tmp}/file", "/", "{home}", "nope", "./nope", "{brain}/workspaces"])
+def test_a_folder_that_can_be_no_workspace_is_refused_in_the_words_of_the_other_commands(
+    wrong: str, brain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BRAIN_DIR", str(brain))
+    (brain / "workspaces").mkdir(parents=True)
+    (tmp_path / "file").write_text("x")
+    argument = wrong.format(tmp=tmp_path, home=Path.home(), brain=brain)
+    said = []
+    for command in ("status", "doctor"):
+        assert main([command, argument]) == 1
+        said.append(capsys.readouterr().err)
+    assert said[0] == said[1] != ""
+
+
+def test_a_known_workspace_whose_folder_is_gone_is_examined_all_the_same(
+    run: Run, make_app: MakeApp, make_project: MakeProject, tmp_path: Path
+) -> None:
+    shop = scanned(make_app(), make_project(FILES, name="shop"))
+    Path(shop.path).rename(tmp_path / "elsewhere")
+    code, out = run("--json", shop.path)
+    assert (code, checks(out)["folder"]["state"]) == (0, "note")
+    assert checks(out)["index.db"]["state"] == "ok"
+
+
+def test_a_description_that_is_lost_is_written_anew_by_the_scan_that_the_remedy_names(
+    run: Run, make_app: MakeApp, make_project: MakeProject
+) -> None:
+    app = make_app()
+    shop = scanned(app, make_project(FILES, name="shop"))
+    described = app.workspaces.folder(shop) / "workspace.json"
+    before = described.read_text()
+    described.unlink()
+    code, out = run()
+    assert (code, f"no workspace.json says whose data it is of {shop.path}" in out) == (0, True)
+    assert f"-> braindex scan {shop.path}: writes it anew" in out
+    assert "left over" not in out
+    app.scans.run(shop)
+    assert described.read_text() == before
+    assert "workspace.json" not in run()[1]
+
+
+def test_a_misspelt_setting_is_named_and_its_value_is_not(run: Run, brain: Path) -> None:
+    brain.mkdir(mode=0o700)
+    (brain / ".env").write_text("DEEPSEEK_KEY=sk-secret\nBRAIN_DIR=/elsewhere/secret\n")
+    code, out = run()
+    assert code == 0
+    assert "no setting; DEEPSEEK_API_KEY is one" in out
+    assert "ok      settings       1 set: BRAIN_DIR" in out  # in the environment, where it counts
+    assert f"BRAIN_DIR in {brain / '.env'} has no effect there" in out
+    assert "secret" not in out
+
+
+def test_the_same_number_of_files_is_told_by_every_command(
+    run: Run, make_app: MakeApp, make_project: MakeProject
+) -> None:
+    key = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA7bq9" * 40 + "\n-----END RSA PRIVATE KEY-----\n"
+    app = make_app()
+    shop = scanned(app, make_project({**FILES, "notes.txt": key, "binary.py": b"\0\1"}))
+    status = app.status.of(shop)
+    assert status.files < len(FILES) + 2
+    assert checks(run("--json")[1])["index.db"]["detail"].startswith(f"{status.files} file")
 
 
 def test_mistakes_of_the_settings_are_named_with_what_else_can_be_said(run: Run, brain: Path) -> None:

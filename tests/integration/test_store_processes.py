@@ -185,14 +185,58 @@ needs_root = pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, re
 
 
 @needs_root
-@pytest.mark.parametrize("mode", [0o755, 0o700])
-def test_a_folder_that_cannot_be_written_is_a_clear_error(mode: int, open_folder: Path) -> None:
+def test_an_index_that_may_only_be_read_is_read_and_not_written(open_folder: Path) -> None:
+    folder = open_folder / "workspace"
+    with IndexStore.open(folder) as store:
+        store.set_model("kept")
+    (folder / "index.db").chmod(0o644)
+    folder.chmod(0o755)
+
+    def read() -> None:
+        with IndexStore.open(folder) as store:
+            assert store.model() == "kept"
+            assert store.problems() == []
+            assert not store.leave()  # it would see nothing of what others write
+            store.set_model("other")
+
+    said = as_nobody(read)
+    assert said.startswith(f"StoreReadOnly: {folder / 'index.db'} cannot be written by this user")
+    assert "BRAIN_DIR" in said
+    assert [one.name for one in folder.iterdir()] == ["index.db"]
+
+
+@needs_root
+@pytest.mark.parametrize("sides", [("", "-wal", "-shm"), ("", "-wal")])
+def test_changes_in_a_log_are_read_or_missed_aloud_by_who_may_only_read(
+    sides: tuple[str, ...], open_folder: Path
+) -> None:
+    """SQLite reads a log by an index of it, and can make none in a folder that is closed to it."""
+    folder = open_folder / "copied"
+    folder.mkdir()
+    with IndexStore.open(open_folder / "workspace") as store:
+        store.set_model("kept")
+        for side in sides:
+            shutil.copy(open_folder / "workspace" / f"index.db{side}", folder / f"index.db{side}")
+    for one in folder.iterdir():
+        one.chmod(0o644)
+
+    def read() -> None:
+        with IndexStore.open(folder) as reader:
+            assert reader.model() == "kept"
+
+    said = as_nobody(read)
+    if "-shm" in sides:
+        assert said == "done"
+    else:
+        assert said.startswith(f"StoreReadOnly: {folder / 'index.db'} cannot be written by this user")
+
+
+@needs_root
+def test_an_index_in_a_closed_folder_is_a_clear_error(open_folder: Path) -> None:
     folder = open_folder / "workspace"
     IndexStore.open(folder).close()
-    (folder / "index.db").chmod(0o644)
-    folder.chmod(mode)
     said = as_nobody(lambda: IndexStore.open(folder))
-    assert said.startswith(f"StoreReadOnly: {folder / 'index.db'} cannot be written by this user")
+    assert said.startswith(f"StoreClosed: {folder / 'index.db'} cannot be read by this user")
     assert "BRAIN_DIR" in said
     assert [one.name for one in folder.iterdir()] == ["index.db"]
 
@@ -213,7 +257,7 @@ def test_an_index_of_another_user_is_not_set_aside(open_folder: Path) -> None:
     IndexStore.open(folder).close()
     folder.chmod(0o755)
     (folder / "index.db").chmod(0o600)
-    assert as_nobody(lambda: IndexStore.open(folder)).startswith("StoreReadOnly: ")
+    assert as_nobody(lambda: IndexStore.open(folder)).startswith("StoreClosed: ")
     assert (folder / "index.db").exists()
 
 

@@ -391,3 +391,47 @@ class TestAChromaServer:
         remote = settings_in(home, home, CHROMA_URL="https://db.example.com")
         assert [remote.vectors_stay_here(one) for one in (checkout, home, None)] == [True, False, True]
         assert not settings_in(home, home, CHROMA_URL="http://127.0.0.1:8000").vectors_stay_here(checkout)
+
+
+def test_names_in_the_users_own_file_that_no_setting_has_are_told_with_the_setting_that_is_meant(
+    home: Path, checkout: Path
+) -> None:
+    lines = (
+        "DEEPSEEK_KEY=sk-1", "deepseek_api_key=sk-2", "EXACT_SEARCH_LIMITS=5", "BRAIN_DIR=/elsewhere", "XYZ=sk-3",
+        "MAX_FILE_BYTES=7",
+    )  # fmt: skip
+    file = home / ".brain/.env"
+    file.write_text("\n".join(lines))
+    found = settings_in(checkout, home)
+    assert found.without_effect == (
+        f"DEEPSEEK_KEY in {file} is no setting; DEEPSEEK_API_KEY is one",
+        f"deepseek_api_key in {file} does not count: DEEPSEEK_API_KEY is written in capitals",
+        f"EXACT_SEARCH_LIMITS in {file} is no setting; EXACT_SEARCH_LIMIT is one",
+        f"XYZ in {file} is no setting",
+        f"BRAIN_DIR in {file} has no effect there, since it is read too late: set it in the environment",
+    )
+    assert (found.brain_dir, found.explicit, found.notes) == (home / ".brain", frozenset({"MAX_FILE_BYTES"}), ())
+
+
+def test_names_of_a_checkouts_data_folder_are_looked_at_and_those_of_a_workspace_are_its_own(
+    home: Path, checkout: Path
+) -> None:
+    (checkout / ".env").write_text("BRAIN_DIR=.brain\nTHEIR_OWN=1\n")
+    (checkout / ".brain").mkdir()
+    (checkout / ".brain/.env").write_text("MAX_BYTES=1\nx\u202ey=2\n")
+    found = settings_in(checkout, home).without_effect
+    assert [line.split(" ")[0] for line in found] == ["MAX_BYTES", "x\\u202ey"]
+
+
+def test_of_many_names_without_effect_ten_are_told(home: Path, checkout: Path) -> None:
+    (home / ".brain/.env").write_text("".join(f"NOBODYS_{number}=1\n" for number in range(1_200)))
+    found = settings_in(checkout, home).without_effect
+    assert len(found) == 11
+    assert found[-1] == f"1,190 more names in {home / '.brain/.env'} are no settings"
+
+
+def test_a_name_without_a_value_is_no_setting(home: Path, checkout: Path) -> None:
+    (home / ".brain/.env").write_text("\nMAX_FILE_BYTES\nEXACT_SEARCH_LIMIT=5\n")
+    found = settings_in(checkout, home)
+    assert (found.max_file_bytes, found.exact_search_limit) == (1_000_000, 5)
+    assert found.notes == (f"line 2 of {home / '.brain/.env'} is no NAME=value and does not count",)

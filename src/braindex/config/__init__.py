@@ -8,6 +8,7 @@ from typing import Any, Literal
 from braindex.config.contradictions import contradictions
 from braindex.config.data_folder import DEFAULT_FOLDER, DataFolder, data_folder
 from braindex.config.env_files import ENV_FILE, LARGEST_ENV, quoted, read_strangers_env, read_users_env
+from braindex.config.misspelt import without_effect
 from braindex.config.readers import Headers
 from braindex.config.table import SETTINGS, Setting
 from braindex.domain.errors import UsageError
@@ -41,7 +42,9 @@ class InvalidSettings(UsageError):
 class Settings:
     """Every setting, read and checked. `explicit` names those that were set at all; `for_workspace` adds a layer.
 
-    `notes` say, a line each, what was found in a `.env` file and does not count.
+    `notes` say, a line each, what was found in a `.env` file and does not count. `without_effect` says it of names in
+    braindex's own `.env` that nothing reads; that is for whoever asks what is wrong, since such a line may be meant for
+    another program.
     """
 
     brain_dir: Path
@@ -75,6 +78,7 @@ class Settings:
     chroma_headers: Headers = field(repr=False)
     explicit: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+    without_effect: tuple[str, ...] = ()
 
     def for_workspace(self, root: Path) -> "Settings":
         """These settings with the workspace's own `.env` below them: only what a stranger may set counts there.
@@ -150,6 +154,9 @@ def load_settings(environ: Mapping[str, str], cwd: Path, flags: Mapping[str, str
     users = read_users_env(folder.users_env, notes, mistakes)
     strangers = {} if folder.is_users else read_strangers_env(folder.path)
     notes += _uncounted(strangers, folder)
+    vain = without_effect(users, folder.users_env, is_users=True)
+    vain += without_effect(strangers, folder.path / ENV_FILE, is_users=False)
+    users.pop("BRAIN_DIR", None)
     layers = (flags, environ, users, _harmless(strangers))
     values: dict[str, Any] = {}
     explicit: set[str] = set()
@@ -167,7 +174,7 @@ def load_settings(environ: Mapping[str, str], cwd: Path, flags: Mapping[str, str
         mistakes += contradictions(values)
     if mistakes:
         raise InvalidSettings(mistakes)
-    return Settings(**values, explicit=frozenset(explicit), notes=tuple(notes))
+    return Settings(**values, explicit=frozenset(explicit), notes=tuple(notes), without_effect=vain)
 
 
 def _harmless(variables: Mapping[str, str]) -> dict[str, str]:

@@ -84,11 +84,16 @@ def _variables(text: str) -> tuple[dict[str, str], list[int]]:
     broken: list[int] = []
     for one in parse_stream(io.StringIO(text)):
         if one.error:
-            said = one.original.string
-            broken.append(one.original.line + said[: len(said) - len(said.lstrip())].count("\n"))
+            broken.append(one.original.line + _blank_lines(one.original.string))
         elif one.key is not None and one.value is not None:
             found[one.key] = one.value
+        elif one.key is not None:  # a name alone, which a shell would take for a command
+            broken.append(one.original.line + _blank_lines(one.original.string))
     return found, broken
+
+
+def _blank_lines(text: str) -> int:
+    return text[: len(text) - len(text.lstrip())].count("\n")
 
 
 def quoted(text: str | None) -> str:

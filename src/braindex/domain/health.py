@@ -1,6 +1,6 @@
 """What an examination of an installation finds: one line a check, and what to do about it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,8 +12,8 @@ Health = Literal["ok", "note", "broken"]
 class Check:
     """One finding. `detail` says in one line what was found, `remedy` what to do, "" where nothing needs to be done.
 
-    `workspace_id` is "" for what concerns no single workspace. Texts may hold names of files as they are: whoever shows
-    them escapes them.
+    The three of the workspace are "" for what concerns no single one. Texts may hold names of files as they are:
+    whoever shows them escapes them.
     """
 
     name: str
@@ -21,6 +21,8 @@ class Check:
     detail: str
     remedy: str = ""
     workspace_id: str = ""
+    workspace_name: str = ""
+    workspace_path: str = ""
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -29,6 +31,8 @@ class Check:
             "detail": self.detail,
             "remedy": self.remedy or None,
             "workspace_id": self.workspace_id or None,
+            "workspace_name": self.workspace_name or None,
+            "workspace_path": self.workspace_path or None,
         }
 
 
@@ -48,6 +52,17 @@ def enumerated(names: Iterable[str], most: int = 5) -> str:
     known = list(names)
     more = len(known) - most
     return ", ".join(known[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def first_of(problems: Sequence[str], most: int = 3) -> str:
+    """`a; b; c; and 4 more`, for findings that are sentences: the first ones say most."""
+    more = len(problems) - most
+    return "; ".join(problems[:most]) + (f"; and {more:,} more" if more > 0 else "")
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 log`, `2 logs`, `1,200 logs`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def megabytes(size: int) -> str:

@@ -64,6 +64,16 @@ class WordModel(Embedder, Protocol):
         ...
 
 
+class IndexPlace(NamedTuple):
+    """Where the approximate index of a workspace is to be. `is_needed` is false where the stored vectors are searched
+    exactly; `is_there` where the settings changed, or a server was away, and the next `sync` puts all vectors there.
+    """
+
+    is_needed: bool
+    is_there: bool
+    on_server: bool
+
+
 class DenseIndex(Protocol):
     """Vectors of one workspace. Distances are true (not squared) L2 distances between unit vectors."""
 
@@ -95,6 +105,10 @@ class DenseIndex(Protocol):
         call takes in. Raises a BraindexError when the index on disk is busy or cannot be written, or its server is
         away: nothing is lost.
         """
+        ...
+
+    def place(self) -> IndexPlace:
+        """Where the index on disk or on a server is to be, and whether it is there yet; no server is asked."""
         ...
 
     def problems(self, *, wait_seconds: float = 0.0, stop: Callable[[], bool] = ...) -> list[str]:

@@ -4,10 +4,11 @@
 
 import json
 import math
+import re
 import sqlite3
 import sys
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -16,6 +17,7 @@ from braindex.domain.results import Workspace
 from braindex.registry import meta
 from braindex.registry.database import MOVE_AWAY, Database, Row
 from braindex.registry.failures import StoreDamaged, StoreMissing
+from braindex.registry.files import Files
 from braindex.registry.index import MIGRATIONS as INDEX_MIGRATIONS
 from braindex.registry.memory import MemoryStore
 from braindex.registry.memory_tables import MIGRATIONS as MEMORY_MIGRATIONS
@@ -25,7 +27,8 @@ from braindex.registry.stored_vectors import StoredVectors
 from braindex.registry.workspaces import MIGRATIONS as REGISTRY_MIGRATIONS
 
 _BUSY_SECONDS: Final = 3.0
-_MOST_PROBLEMS: Final = 20  # that SQLite lists; the first ones say enough
+_MOST_PROBLEMS: Final = 20  # that SQLite lists before it ends its check; the first ones say enough
+_MOST_OF_A_KIND: Final = 3  # that are named; the others are counted
 _FLOAT_BYTES: Final = 4
 _SMALLEST_PAGE: Final = 512  # https://www.sqlite.org/fileformat2.html#pages
 _LARGEST_DESCRIPTION: Final = 65_536  # bytes of a workspace.json
@@ -42,6 +45,13 @@ _CONTRADICTIONS: Final = (
     ("vectors without an entity", "SELECT count(*) FROM vectors WHERE row NOT IN (SELECT row FROM entities)"),
     ("entities without a file", "SELECT count(*) FROM entities WHERE file NOT IN (SELECT id FROM files)"),
 )
+
+
+class StoreEmpty(StoreDamaged):
+    """A store that was cut off before its first page, which SQLite takes for one that is yet to be filled."""
+
+    def __init__(self, path: Path, size: int) -> None:
+        super().__init__(path, f"it has only {size} bytes" if size else "it is empty", MOVE_AWAY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,30 +85,59 @@ def older_than(path: Path, migrations: Sequence[Migration], remedy: str = MOVE_A
     """Whether a store is one of an earlier version, which its next opener brings up to date.
 
     Raises StoreMissing, StoreTooNew, StoreDamaged for what braindex did not write or what lost a part of its schema,
-    and StoreErrors for a file that cannot be looked at.
+    StoreEmpty for what lost everything, and StoreErrors for a file that cannot be looked at.
     """
     if not path.is_file():
         raise StoreMissing(path)
+    size = path.stat().st_size
+    if size < _SMALLEST_PAGE:
+        raise StoreEmpty(path, size)
     check_store(path, migrations, remedy=remedy, busy_seconds=_BUSY_SECONDS)
     with Database.reading(path, remedy=remedy, busy_seconds=_BUSY_SECONDS) as database:
         return bool({one.name for one in migrations}.difference(applied(database)))
 
 
 def structure_problems(database: Database, *, full: bool) -> list[str]:
-    """What SQLite itself finds wrong: every page, index and constraint, or with `full=False` without the indexes."""
+    """What SQLite itself finds wrong, a line a kind: every page, index and constraint, or with `full=False` without the
+    indexes.
+    """
     pragma = "integrity_check" if full else "quick_check"
+    found: list[str] = []
     try:
-        found = [str(row[0]) for row in database.rows(f"PRAGMA {pragma}({_MOST_PROBLEMS})")]
-    except StoreDamaged as damage:
-        return [damage.detail]
-    return [] if found == ["ok"] else [" ".join(one.split()) for one in found]
+        found += (str(row[0]) for row in database.stream(f"PRAGMA {pragma}({_MOST_PROBLEMS})"))
+    except StoreDamaged as damage:  # which ends a check that has named what came before
+        found.append(damage.detail)
+    return [] if found == ["ok"] else by_kind(line for one in found for line in one.splitlines())
+
+
+def by_kind(lines: Iterable[str]) -> list[str]:
+    """Lines that differ in nothing but their numbers as one, which names three of them and counts the others.
+
+    One torn stretch of a file makes a line of each of its pages. SQLite's headings, such as `*** in database main ***`,
+    are left out.
+    """
+    kinds: dict[str, list[str]] = {}
+    for line in lines:
+        text = " ".join(line.split())
+        if text and not text.startswith("***"):
+            kinds.setdefault(re.sub(r"[0-9]+", "#", text), []).append(text)
+    return [_of_a_kind(same) for same in kinds.values()]
+
+
+def _of_a_kind(same: Sequence[str]) -> str:
+    more = len(same) - _MOST_OF_A_KIND
+    named = ", ".join(same[:_MOST_OF_A_KIND])
+    if more <= 0:
+        return named
+    return f"{named} and {'at least ' if len(same) >= _MOST_PROBLEMS else ''}{more} more of this kind"
 
 
 @dataclass(frozen=True, slots=True)
 class RegistryHealth:
-    """What a registry.db lists, and what SQLite finds wrong with it."""
+    """What a registry.db lists, and what SQLite finds wrong with it. `scanned` are the ids that were scanned once."""
 
     workspaces: tuple[Workspace, ...] = ()
+    scanned: frozenset[str] = frozenset()
     older: bool = False
     problems: tuple[str, ...] = ()
 
@@ -109,8 +148,9 @@ def registry_health(path: Path, *, full: bool) -> RegistryHealth:
         return RegistryHealth(older=True)
     with Database.reading(path, busy_seconds=_BUSY_SECONDS) as database, database.snapshot():
         problems = structure_problems(database, full=full)
-        rows: list[Row] = database.rows("SELECT id, name, path, created FROM workspaces ORDER BY name, path")
-    return RegistryHealth(tuple(Workspace(*map(str, row)) for row in rows), problems=tuple(problems))
+        rows: list[Row] = database.rows("SELECT id, name, path, created, last_scan FROM workspaces ORDER BY name, path")
+    scanned = frozenset(str(row[0]) for row in rows if row[4] is not None)
+    return RegistryHealth(tuple(Workspace(*map(str, row[:4])) for row in rows), scanned, problems=tuple(problems))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +169,6 @@ def memory_health(path: Path, *, full: bool) -> MemoryHealth:
     size = path.stat().st_size if path.is_file() else 0
     if log.is_file() and log.stat().st_size and not size:
         raise StoreDamaged(path, f"it is gone or empty, while its write-ahead log {log.name} is not", MOVE_AWAY)
-    if 0 < size < _SMALLEST_PAGE:  # SQLite takes it for an empty one
-        raise StoreDamaged(path, f"it has only {size} bytes", MOVE_AWAY)
     if older_than(path, MEMORY_MIGRATIONS):
         return MemoryHealth(older=True)
     with Database.reading(path, busy_seconds=_BUSY_SECONDS) as database, database.snapshot():
@@ -158,7 +196,7 @@ def index_health(path: Path, *, full: bool) -> IndexHealth:
         if full and not problems:
             problems += _vector_problems(database, dimension)
         return IndexHealth(
-            files=_count(database, "files"),
+            files=Files(database).count(),
             entities=_count(database, "entities"),
             vectors=_count(database, "vectors"),
             dimension=dimension if isinstance(dimension, int) else None,

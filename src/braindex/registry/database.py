@@ -17,6 +17,7 @@ from braindex.registry.failures import (
     StoreError,
     StoreFull,
     StoreLocked,
+    StoreReadOnly,
     file_identity,
     os_failure,
     sqlite_failure,
@@ -53,6 +54,20 @@ def storable(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
+def _log_of(path: Path) -> Path:
+    """The write-ahead log of a database."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def _has_content(log: Path) -> bool:
+    try:
+        return log.stat().st_size > 0
+    except FileNotFoundError:
+        return False
+    except OSError:  # not to be looked at: it may hold anything
+        return True
+
+
 @functools.cache
 def _has_full_text_search() -> bool:
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
@@ -87,6 +102,7 @@ class Database(Closing):
         self._identity = file_identity(path)
         self._depth = 0
         self._alone = False
+        self._frozen = False
 
     @classmethod
     def open(
@@ -98,8 +114,9 @@ class Database(Closing):
     ) -> Self:
         """Open a file, creating an empty one where none is; new files are 0600, new folders 0700.
 
-        `remedy` ends the message when the file is damaged. Raises StoreDamaged, StoreLocked, StoreReadOnly,
-        StoreFull, SearchMissing, StoreFailed.
+        One that this user may only read is opened to be read: what writes raises StoreReadOnly. `remedy` ends the
+        message when the file is damaged. Raises StoreDamaged, StoreLocked, StoreReadOnly, StoreFull, SearchMissing,
+        StoreFailed.
         """
         if not _has_full_text_search():
             raise SearchMissing(path)
@@ -109,6 +126,8 @@ class Database(Closing):
             return cls._connected(path, remedy, busy_seconds)
         except StoreFull:
             return cls._connected(path, remedy, busy_seconds, alone=True)
+        except StoreReadOnly:
+            return cls.reading(path, remedy=remedy, busy_seconds=busy_seconds)
 
     @classmethod
     def reading(cls, path: Path, *, remedy: str = MOVE_AWAY, busy_seconds: float = BUSY_SECONDS) -> Self:
@@ -117,14 +136,35 @@ class Database(Closing):
         Opening for writing turns write-ahead mode on, even in another application's file, and the last one to close
         folds the log into a file that is damaged. Raises what `open` raises.
         """
+        looking = cls._looking(path, "mode=ro", remedy, busy_seconds)
         try:
-            address = re.sub(
-                "^file://(?=[^/])", "file:////", path.absolute().as_uri()
-            )  # SQLite takes no host for a share
-            connection = sqlite3.connect(f"{address}?mode=ro", uri=True, timeout=busy_seconds, isolation_level=None)
+            looking.value("PRAGMA schema_version")
+        except StoreReadOnly:
+            looking.close()
+            if _has_content(_log_of(path)):
+                raise
+            return cls._looking(path, "immutable=1", remedy, busy_seconds)
+        except StoreError:
+            pass  # whoever reads it gets the reason
+        return looking
+
+    @classmethod
+    def _looking(cls, path: Path, how: str, remedy: str, busy_seconds: float) -> Self:
+        """A connection that cannot write.
+
+        In write-ahead mode SQLite keeps an index of the log beside the file, also to read it; where it can make none,
+        `immutable=1` reads the file alone, without locks (https://www.sqlite.org/wal.html#readonly). That is the whole
+        state where no log holds more, and for as long as nobody writes, so such a connection is not kept.
+        """
+        address = re.sub("^file://(?=[^/])", "file:////", path.absolute().as_uri())  # SQLite takes no host for a share
+        try:
+            connection = sqlite3.connect(
+                f"{address}?{how}", uri=True, timeout=busy_seconds, isolation_level=None, check_same_thread=False
+            )
         except sqlite3.Error as error:
             raise sqlite_failure(path, error, remedy) from error
         looking = cls(path, connection, remedy)
+        looking._frozen = how == "immutable=1"
         looking.run("PRAGMA trusted_schema = OFF")
         return looking
 
@@ -188,9 +228,10 @@ class Database(Closing):
 
     def outer_state(self) -> tuple[int, ...] | None:
         """What tells whether the file is still the one that was opened, as it was left: device, inode, size, time and
-        schema version. None where this connection may not be kept: it is in a transaction, or keeps others out.
+        schema version. None where this connection may not be kept: it is in a transaction, keeps others out, or sees
+        nothing of what they write.
         """
-        if self._alone or self._connection.in_transaction:
+        if self._alone or self._frozen or self._connection.in_transaction:
             return None
         try:
             found = self.path.stat()
@@ -281,7 +322,7 @@ class Database(Closing):
             return
         with contextlib.suppress(StoreError):  # others write or read, or what is committed has no room in the file
             self.run("BEGIN IMMEDIATE")
-            cut_off_uncommitted(self.path.with_name(f"{self.path.name}-wal"))
+            cut_off_uncommitted(_log_of(self.path))
             self.run("ROLLBACK")
             self.run("PRAGMA wal_checkpoint(TRUNCATE)")
 

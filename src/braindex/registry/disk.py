@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from braindex.registry.failures import StoreDamaged, file_identity, os_failure
+from braindex.registry.failures import StoreDamaged, StoreReadOnly, denied, file_identity, os_failure
 
 FOLDER_MODE: Final = 0o700
 FILE_MODE: Final = 0o600
@@ -50,7 +50,7 @@ def make_private_folder(folder: Path) -> None:
 def _tighten_folder(folder: Path) -> None:
     """Closes a data folder, or a workspace's folder in one and the folder above it."""
     above = folder.parent
-    if above.name == _WORKSPACES and _WORKSPACE_ID.fullmatch(folder.name) and (above.parent / _REGISTRY).exists():
+    if above.name == _WORKSPACES and _WORKSPACE_ID.fullmatch(folder.name) and os.path.exists(above.parent / _REGISTRY):
         _tighten(above, FOLDER_MODE)
         _tighten(folder, FOLDER_MODE)
     elif _is_open(folder.stat) and _is_a_data_folder(folder):
@@ -99,6 +99,14 @@ def _is_open(status: Callable[[], os.stat_result]) -> bool:
     if stat.S_ISLNK(found.st_mode) or found.st_mode & (stat.S_ISVTX | stat.S_ISGID | stat.S_ISUID):
         return False
     return found.st_mode & 0o077 != 0 and found.st_uid == os.geteuid()
+
+
+def unwritable(path: Path) -> StoreReadOnly | None:
+    """The error that writing a file would end in for want of permission, told without a try; None where nothing speaks
+    against it. A database needs its folder as well, for its log.
+    """
+    places = [one for one in (path.parent, path) if os.path.exists(one)]
+    return None if all(os.access(one, os.W_OK) for one in places) else denied(path)
 
 
 def write_private(path: Path, text: str) -> None:

@@ -62,11 +62,21 @@ class StoreFull(StoreError):
 
 class StoreReadOnly(StoreError):
     def __init__(self, path: Path) -> None:
-        super().__init__(
-            path,
-            f"{path} cannot be written by this user. Give the user write permission for {path.parent}, "
-            "or set BRAIN_DIR to a folder of your own.",
-        )
+        super().__init__(path, f"{path} cannot be written by this user. {_permit('write', path)}")
+
+
+class StoreClosed(StoreReadOnly):
+    """Not even to be read."""
+
+    def __init__(self, path: Path) -> None:
+        StoreError.__init__(self, path, f"{path} cannot be read by this user. {_permit('read and write', path)}")
+
+
+def _permit(what: str, path: Path) -> str:
+    return (
+        f"Give the user {what} permission for {path.parent} and what is in it, or set BRAIN_DIR to a folder of your "
+        "own."
+    )
 
 
 class StoreMissing(StoreError):
@@ -136,8 +146,14 @@ def os_failure(path: Path, error: OSError) -> StoreError:
     if error.errno in _NO_SPACE:
         return StoreFull(path)
     if error.errno in _DENIED:
-        return StoreReadOnly(path)
+        return denied(path)
     return StoreFailed(path, error.strerror or str(error))
+
+
+def denied(path: Path) -> StoreReadOnly:
+    """The failure for what this user has no permission to do with a file or folder."""
+    is_closed = not os.access(path, os.R_OK) and (os.path.lexists(path) or not os.access(path.parent, os.X_OK))
+    return StoreClosed(path) if is_closed else StoreReadOnly(path)
 
 
 def sqlite_failure(
@@ -160,4 +176,4 @@ def sqlite_failure(
 def _cannot_open(path: Path, error: sqlite3.Error) -> StoreError:
     """SQLite does not say why it could not open a file; most often permission is what is missing."""
     writable = os.access(path.parent, os.W_OK | os.X_OK) and os.access(path, os.R_OK | os.W_OK)
-    return StoreFailed(path, str(error)) if writable else StoreReadOnly(path)
+    return StoreFailed(path, str(error)) if writable else denied(path)

@@ -1,9 +1,9 @@
 """`MemoryStore`: the notes and episodes of one workspace, which nothing can rebuild."""
 
 import contextlib
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final, Self
 
@@ -24,10 +24,9 @@ from braindex.domain.memories import (
     checked_note,
     checked_page,
     checked_time,
-    now,
-    utc_time,
 )
 from braindex.registry.database import Closing, Database
+from braindex.registry.disk import make_private_file
 from braindex.registry.failures import StoreDamaged, StoreError, StoreFailed, StoreFull, StoreReadOnly
 from braindex.registry.memory_episodes import EpisodeFilter
 from braindex.registry.memory_tables import MIGRATIONS, MemoryTables
@@ -37,10 +36,10 @@ from braindex.registry.migrations import check_store, open_store
 MEMORY_FILE: Final = "memory.db"
 # A note that somebody asked to keep must not fail because others write: twice what an index waits.
 BUSY_SECONDS: Final = 30.0
-CLOSED_SECONDS: Final = 120  # longer than what follows a merge may take: it waits 30 seconds for a scan to end
+ENDED_FILE: Final = "memory.ended"  # beside it: says that nothing may be stored there, also where it is gone already
 PAGE: Final = 50
 _SMALLEST_PAGE: Final = 512  # https://www.sqlite.org/fileformat2.html#pages
-_CLOSED: Final = "closed_until"
+_ENDED: Final = "ended"
 _EVERY_EPISODE: Final = EpisodeFilter()
 
 
@@ -49,12 +48,21 @@ class NoMemoryYet(StoreError):
         super().__init__(path, f"{path} does not exist: nothing has been remembered of this workspace yet.")
 
 
-class MemoryMoving(StoreError):
+class MemoryEnded(StoreError):
     def __init__(self, path: Path) -> None:
         super().__init__(
             path,
-            f"the notes in {path} are being merged into another workspace, and nothing was stored; store it in that "
-            "workspace, or try again in two minutes if the merge was interrupted.",
+            f"the memory in {path} was dropped or merged into another workspace, and nothing was stored. Store it in "
+            "that workspace; if the drop or merge was interrupted, repeat it, or scan this workspace to go on with it.",
+        )
+
+
+class MemoryWithoutHome(StoreError):
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            folder,
+            f"{folder} does not exist: the workspace was dropped, merged into another, or never scanned. Nothing was "
+            "stored; scan the workspace first.",
         )
 
 
@@ -79,14 +87,20 @@ class MemoryStore(Closing):
     def __init__(self, database: Database) -> None:
         self._database = database
         self._tables = MemoryTables(database)
+        self._file = _identity(database.path)
 
     @classmethod
     def open(cls, folder: Path, *, create: bool = True, busy_seconds: float = BUSY_SECONDS) -> Self:
         """Open the memory in a workspace's folder, created and migrated as needed; before a migration it is copied.
 
-        Raises NoMemoryYet with `create=False` where there is none, StoreDamaged, whose message says what can be done,
-        StoreTooNew, StoreLocked, StoreReadOnly and StoreFull.
+        Raises MemoryWithoutHome where the folder is gone, MemoryEnded where the workspace was dropped or merged into
+        another, or with `create=False` NoMemoryYet where there is none; StoreDamaged, whose message says what can be
+        done, StoreTooNew, StoreLocked, StoreReadOnly and StoreFull.
         """
+        if not folder.is_dir():
+            raise MemoryWithoutHome(folder) if create else NoMemoryYet(folder / MEMORY_FILE)
+        if create and (folder / ENDED_FILE).exists():
+            raise MemoryEnded(folder / MEMORY_FILE)
         database = _opened(folder, create=create, busy_seconds=busy_seconds)
         try:
             database.sync_each_commit()
@@ -99,7 +113,32 @@ class MemoryStore(Closing):
 
     @staticmethod
     def exists(folder: Path) -> bool:
-        return (folder / MEMORY_FILE).exists()
+        """Whether there is a memory, in whatever state: a log without its file and a link that leads nowhere count."""
+        path = folder / MEMORY_FILE
+        return os.path.lexists(path) or _size(path.with_name(f"{path.name}-wal")) > 0
+
+    @staticmethod
+    def end(folder: Path) -> None:
+        """Refuse changes from here on, in every process and for good, before the file is deleted: what somebody stores
+        after the last look would go with it. A store that is open sees the mark in the file, one that is opened later
+        the mark beside it. `resume` takes both back. Raises what opening the memory raises.
+        """
+        make_private_file(folder / ENDED_FILE)
+        if not MemoryStore.exists(folder):
+            return
+        with _opened(folder, create=False) as database, database.transaction():
+            MemoryTables(database).meta.set(_ENDED, 1)
+
+    @staticmethod
+    def resume(folder: Path) -> None:
+        """Takes `end` back, for a workspace that is scanned again. The caller holds the writer lock."""
+        mark = folder / ENDED_FILE
+        if not mark.exists():
+            return
+        if MemoryStore.exists(folder):
+            with _opened(folder, create=False) as database, database.transaction():
+                MemoryTables(database).meta.forget(_ENDED)
+        mark.unlink(missing_ok=True)
 
     def close(self) -> None:
         self._database.close()
@@ -316,30 +355,26 @@ class MemoryStore(Closing):
         As `take` does: it can be repeated, whatever interrupted it. The other one stays as it is. Raises NoMemoryYet
         where there is none, and what opening it raises.
         """
-        if (folder / MEMORY_FILE).exists() and (folder / MEMORY_FILE).samefile(self._database.path):
+        if self._file is not None and _identity(folder / MEMORY_FILE) == self._file:
             raise MergedIntoItself(self._database.path)
         with _opened(folder, create=False) as other, other.snapshot(), self._writing():
-            self._tables.meta.forget(_CLOSED)  # it is where a merge ends now, not where one began
             return self._tables.take_all(MemoryTables(other))
-
-    def close_for_merge(self) -> None:
-        """Refuse changes from here on, in every process, before the file is deleted: what somebody stores after the
-        last look would go with it. If the merge is cut off, changes are taken again after CLOSED_SECONDS.
-        """
-        with self._database.transaction():
-            self._tables.meta.set(_CLOSED, utc_time(datetime.now(UTC) + timedelta(seconds=CLOSED_SECONDS)))
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        """One transaction, which moves the generation if it changes anything."""
+        """One transaction, which moves the generation if it changes anything.
+
+        What would go into a memory that was ended, or into a file that is no longer the workspace's, is refused.
+        """
+        path = self._database.path
         with self._database.transaction():
             before = self._changes()
             yield
             if self._changes() == before:
                 return
-            closed = self._tables.meta.get(_CLOSED)
-            if closed is not None and now() < str(closed):
-                raise MemoryMoving(self._database.path)
+            is_gone = _identity(path) != self._file or (path.parent / ENDED_FILE).exists()
+            if is_gone or self._tables.meta.get(_ENDED) is not None:
+                raise MemoryEnded(path)
             self._tables.meta.add(GENERATION, 1)
 
     def _changes(self) -> int:
@@ -362,6 +397,8 @@ def _look_first(path: Path, remedy: str, *, create: bool, busy_seconds: float) -
     log = path.with_name(f"{path.name}-wal")
     if _size(log) and not _size(path):  # in this order: a file is written before its log is
         raise StoreDamaged(path, f"it is gone or empty, while its write-ahead log {log.name} is not", remedy)
+    if path.is_symlink() and not path.exists():
+        raise StoreDamaged(path, "it is a link that leads nowhere", remedy)
     if not path.exists() and not create:
         raise NoMemoryYet(path)
     if 0 < _size(path) < _SMALLEST_PAGE:  # SQLite takes it for empty and writes over it
@@ -369,6 +406,15 @@ def _look_first(path: Path, remedy: str, *, create: bool, busy_seconds: float) -
     if _size(path):
         with contextlib.suppress(StoreFull, StoreReadOnly, StoreFailed):  # opening it says so, or can do without
             check_store(path, MIGRATIONS, remedy=remedy, busy_seconds=busy_seconds)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What tells a file from another that took its place, or None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _size(path: Path) -> int:

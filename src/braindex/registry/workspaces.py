@@ -1,6 +1,7 @@
 """The known workspaces: `registry.db`, and the `workspace.json` files it can be rebuilt from."""
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -103,6 +104,10 @@ class Workspaces(Closing):
             write_private(target, described + "\n")
         return found
 
+    def is_current(self, workspace: Workspace) -> bool:
+        """Whether a workspace is known as it is, to its own `workspace.json` too, from which a registry is rebuilt."""
+        return self.get(workspace.id) == workspace and _read(self.folder(workspace.id) / WORKSPACE_FILE) == workspace
+
     def get(self, workspace_id: str) -> Workspace | None:
         found = self.info(workspace_id)
         return None if found is None else found.workspace
@@ -201,7 +206,7 @@ def _open(path: Path, busy_seconds: float) -> Database:
 
 def _info(row: Row) -> WorkspaceInfo:
     workspace = Workspace(*row[:4])
-    return WorkspaceInfo(workspace, row[4], row[5], row[6], Path(workspace.path).is_dir())
+    return WorkspaceInfo(workspace, row[4], row[5], row[6], os.path.isdir(workspace.path))
 
 
 def _may_mean(text: str, one: Workspace) -> bool:

@@ -33,7 +33,10 @@ _AHEAD: Final = 2  # chunks a process, done or to do: it never waits for the one
 _LOOK_EVERY: Final = 0.1  # seconds between two looks whether the scan is to stop
 _SILENT: Final = 120.0  # seconds without an answer, after which a process hangs: the longest chunk takes some ten
 _END_SECONDS: Final = 1.0
-_NO_WINDOW: Final[int] = getattr(subprocess, "CREATE_NO_WINDOW", 0)  # Windows would open a console for each
+# A signal to the scan's process group (Ctrl-C, a supervisor's SIGTERM) is for the scan to answer, which ends them.
+_OWN_GROUP: Final = 0 if os.name == "posix" else None
+# On Windows the same, and no console for each.
+_FLAGS: Final[int] = getattr(subprocess, "CREATE_NO_WINDOW", 0) | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
 
 Chunk = list[Task]
 
@@ -139,7 +142,8 @@ class _Member:
         try:
             return self._asked(chunk)
         except _Gone:
-            log.warning("a reading process ended in the middle of %d files", len(chunk))
+            if not self._ended.is_set():  # else the scan was stopped, and this ended it
+                log.warning("a reading process ended in the middle of %d files", len(chunk))
         return [self._alone(task) for task in chunk]
 
     def end(self) -> None:
@@ -188,7 +192,7 @@ class _Member:
             self._process = subprocess.Popen(
                 self._command,
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_environment(),
-                creationflags=_NO_WINDOW,
+                creationflags=_FLAGS, process_group=_OWN_GROUP,
             )  # fmt: skip
             reader = self._reader
             hello = frames.greeting(running_version(), reader.root, reader.options, embeds=reader.embeds)

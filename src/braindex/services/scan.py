@@ -84,8 +84,7 @@ class Scans:
                 return
 
     def _was_scanned(self, workspace: Workspace) -> bool:
-        folder = self._workspaces.folder(workspace)
-        return IndexStore.exists(folder) and self._workspaces.with_index(
+        return self._workspaces.has_index(workspace) and self._workspaces.with_index(
             workspace, lambda store: store.scan_marks().last_scan is not None
         )
 

@@ -1,10 +1,13 @@
 """How the scan of a workspace stands, as its index, the writer's lock and the record of the last scan tell."""
 
+from pathlib import Path
+
 from braindex.domain.results import ScanProgress, ScanStatus, State, Workspace
-from braindex.registry.index import IndexStore
+from braindex.registry.disk import unwritable
+from braindex.registry.index import INDEX_FILE
 from braindex.registry.scan_record import read_record
 from braindex.services.scan_handle import ScanHandle
-from braindex.services.workspaces import Workspaces, drop_requested, is_being_scanned
+from braindex.services.workspaces import LOCK_FILE, Workspaces, drop_requested, is_being_scanned
 
 
 def scan_state(workspaces: Workspaces, workspace: Workspace, handle: ScanHandle | None) -> ScanStatus:
@@ -18,7 +21,7 @@ def scan_state(workspaces: Workspaces, workspace: Workspace, handle: ScanHandle 
     record = read_record(folder)
     left = record.progress if record is not None and record.summary is None else None  # of a scan that has not ended
     progress = handle.progress() if handle else left if locked else None
-    if not IndexStore.exists(folder):
+    if not workspaces.has_index(workspace):
         state: State = "never" if progress is None else "running"
         return ScanStatus(workspace, state, 0, 0, complete=False, progress=progress, known_parent=parent)
     marks, totals, skipped = workspaces.with_index(
@@ -34,12 +37,18 @@ def scan_state(workspaces: Workspaces, workspace: Workspace, handle: ScanHandle 
         skipped=skipped,
         progress=progress,
         last_scan=marks.last_scan,
-        last_error=marks.last_error,
+        last_error=_last_error(folder, marks.last_error),
         known_parent=parent,
         languages=totals.languages,
         kinds=totals.kinds,
         files_known=_known(left),
     )
+
+
+def _last_error(folder: Path, noted: str | None) -> str | None:
+    """Of the last scan; and why there can be no other, since that cannot be noted."""
+    closed = unwritable(folder / INDEX_FILE) or unwritable(folder / LOCK_FILE)
+    return noted if closed is None else f"changes cannot be taken in: {closed}"
 
 
 def _known(progress: ScanProgress | None) -> int | None:

@@ -15,13 +15,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from braindex.domain.results import ScanProgress, ScanSummary, Workspace
+from braindex.registry.disk import make_private_folder
 from braindex.registry.scan_record import ScanRecord, read_record, write_record
 from braindex.services.counts import Progress, ScanStopped
 from braindex.services.scan_handle import IDLE
-from braindex.services.workspaces import LOCK_FILE, WorkspaceDropped, drop_requested
+from braindex.services.workspaces import LOCK_FILE, WorkspaceDropped, acquired, drop_requested, remove_locks
 
 LOCK_POLL: Final = 0.1  # seconds between two looks at a lock that another process holds
 WRITE_EVERY: Final = 0.25  # seconds between two writings of the record: often enough for a progress bar
@@ -58,14 +59,19 @@ class Turn:
 def turn_of(workspace: Workspace, folder: Path, report: Progress, stop: threading.Event) -> Iterator[Turn]:
     """The turn to write to a workspace, when its writer's lock is free; released at the end.
 
-    Waits while another scan has it, and reports how far that one is. Raises ScanStopped soon after `stop` is set, and
-    WorkspaceDropped when the workspace was dropped meanwhile: its folder is not made again.
+    Waits while another scan has it, and reports how far that one is. Raises ScanStopped soon after `stop` is set,
+    WorkspaceDropped when the workspace was dropped meanwhile: its folder is not made again, and a StoreError where
+    this user cannot write.
     """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_folder(folder)
     lock = FileLock(folder / LOCK_FILE, mode=0o600)
     before = _acquired(lock, _Waited(workspace, folder), report, stop)
     try:
         yield Turn(before)
+    except WorkspaceDropped:
+        lock.release()
+        remove_locks(folder)  # taking the lock made the folder again
+        raise
     finally:
         lock.release()
 
@@ -123,9 +129,7 @@ def _try(lock: FileLock, folder: Path) -> bool:
     """Whether the lock is ours now. Who wants to drop the workspace goes first."""
     if drop_requested(folder):
         return False
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
+    if not acquired(lock, 0):
         return False
     if drop_requested(folder):
         lock.release()

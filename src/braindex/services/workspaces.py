@@ -15,11 +15,11 @@ from braindex.domain.errors import BraindexError, UsageError
 from braindex.domain.identity import workspace_id
 from braindex.domain.names import one_workspace
 from braindex.domain.results import ScanSummary, Workspace, WorkspaceInfo
-from braindex.registry.failures import StoreDamaged, os_failure
+from braindex.registry.failures import StoreDamaged, StoreError, StoreFailed, StoreTooNew, os_failure
 from braindex.registry.index import INDEX_FILE, IndexStore, set_aside
 from braindex.registry.index_pool import IndexPool
 from braindex.registry.ledger import Ledger
-from braindex.registry.memory import MemoryStore
+from braindex.registry.memory import ENDED_FILE, MemoryStore
 from braindex.registry.workspaces import WORKSPACE_FILE
 from braindex.registry.workspaces import Workspaces as Registry
 from braindex.services.roots import canonical, checked_root
@@ -27,7 +27,10 @@ from braindex.services.roots import canonical, checked_root
 LOCK_FILE: Final = "write.lock"
 DROP_REQUEST: Final = "drop.requested"
 DROP_WAIT: Final = 30.0  # seconds for a scan of another process to notice the request and let go
+# How the last error begins of an index that was made in the place of a damaged one.
+DAMAGED_BEFORE: Final = "the index was damaged"
 DAMAGE_WAIT: Final = 2.0  # seconds a question waits for a scan to end, so as to set its damaged index aside
+_LAST: Final = frozenset({LOCK_FILE, DROP_REQUEST, ENDED_FILE})  # what goes with the folder itself
 _LOGS: Final = ("-wal", "-shm", "-journal")
 T = TypeVar("T")
 
@@ -127,9 +130,9 @@ class Workspaces:
             return Workspace(identifier, root.name, str(root), datetime.now(UTC).isoformat(timespec="seconds"))
 
     def register(self, workspace: Workspace) -> None:
-        """Makes a workspace known; a known one keeps its time of creation."""
+        """Makes a workspace known; a known one keeps its time of creation, and gets a lost `workspace.json` again."""
         with self._registry() as registry:
-            if registry.get(workspace.id) != workspace:
+            if not registry.is_current(workspace):
                 registry.upsert(workspace)
 
     def resolve(self, reference: str) -> Workspace:
@@ -162,13 +165,17 @@ class Workspaces:
         The files go first: that needs no disk space, and a drop that was cut off can be repeated.
         """
         folder = self.folder(workspace)
-        if folder.exists():
+        with _named_errors(folder):
+            is_there = folder.exists()
+        if is_there:
             with _drop_request(folder, workspace), _writer_lock(folder, DROP_WAIT, WorkspaceBusy(workspace.path)):
                 self._release(folder)
                 self._pool.forget(folder)
+                with contextlib.suppress(StoreDamaged, StoreTooNew):  # it goes all the same, and nobody stores in it
+                    MemoryStore.end(folder)
                 _empty(folder)
                 self._forget(workspace)
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_locks(folder)
         else:
             self._forget(workspace)
 
@@ -183,6 +190,8 @@ class Workspaces:
         with self._registry() as registry:
             if registry.get(workspace.id) is None:
                 raise WorkspaceDropped(workspace.path)
+        with contextlib.suppress(StoreDamaged, StoreTooNew):  # whoever opens the memory is told
+            MemoryStore.resume(self.folder(workspace))
 
     def merge(self, old: Workspace, new: Workspace) -> None:
         """Moves the notes, episodes and ledger of a moved folder's old workspace to its new one, and drops the old.
@@ -195,8 +204,10 @@ class Workspaces:
             raise SameWorkspace(old.path)
         if os.path.isdir(old.path):
             raise StillThere(old.path)
+        with _named_errors(self.folder(old)):
+            is_remembered = MemoryStore.exists(self.folder(old))
         self.register(new)
-        if MemoryStore.exists(self.folder(old)):
+        if is_remembered:
             self._merge_memory(self.folder(old), self.folder(new))
         with Ledger.open(self._brain_dir) as ledger:
             ledger.move(old.id, new.id)
@@ -207,8 +218,7 @@ class Workspaces:
         """Takes the old memory into the new one, and then what others stored in the old one meanwhile."""
         with MemoryStore.open(new) as memory:
             memory.merge_from(old)
-            with MemoryStore.open(old) as ending:
-                ending.close_for_merge()
+            MemoryStore.end(old)
             memory.merge_from(old)
 
     def close(self) -> None:
@@ -259,6 +269,12 @@ class Workspaces:
         else:
             self._pool.give(folder, store)
 
+    def has_index(self, workspace: Workspace) -> bool:
+        """Whether there is an index to open. Raises a StoreError where this user may not even look."""
+        folder = self.folder(workspace)
+        with _named_errors(folder / INDEX_FILE):
+            return IndexStore.exists(folder)
+
     @staticmethod
     def _opened(folder: Path, *, writing: bool) -> IndexStore:
         try:
@@ -278,7 +294,7 @@ def _set_aside(folder: Path, damage: StoreDamaged, *, writing: bool) -> Path | N
         moved = set_aside(folder, damage)
         if moved is not None:
             with IndexStore.open(folder) as fresh:
-                fresh.scan_failed(f"the index was damaged ({damage.detail}) and was set aside as {moved.name}")
+                fresh.scan_failed(f"{DAMAGED_BEFORE} ({damage.detail}) and was set aside as {moved.name}")
     return moved
 
 
@@ -286,14 +302,28 @@ def _set_aside(folder: Path, damage: StoreDamaged, *, writing: bool) -> Path | N
 def _writer_lock(folder: Path, wait: float, busy: BraindexError) -> Iterator[None]:
     """The lock of a workspace's one writer; raises `busy` when another has it for longer than `wait` seconds."""
     lock = FileLock(folder / LOCK_FILE, mode=0o600)
-    try:
-        lock.acquire(timeout=wait)
-    except Timeout:
-        raise busy from None
+    if not acquired(lock, wait):
+        raise busy
     try:
         yield
     finally:
         lock.release()
+
+
+def acquired(lock: FileLock, wait: float) -> bool:
+    """Whether a lock was had within `wait` seconds. Raises a StoreError where its file cannot be made or written: for
+    want of permission or of space, or on a file system that has no locks.
+    """
+    path = Path(lock.lock_file)
+    try:
+        lock.acquire(timeout=wait)
+    except Timeout:
+        return False
+    except NotImplementedError as error:
+        raise StoreFailed(path, "the file system has no locks") from error
+    except OSError as error:
+        raise os_failure(path, error) from error
+    return True
 
 
 @contextlib.contextmanager
@@ -301,16 +331,23 @@ def _drop_request(folder: Path, workspace: Workspace) -> Iterator[None]:
     """Asks whoever scans the workspace to stop. The request is a lock: it ends with the process that made it."""
     request = folder / DROP_REQUEST
     lock = FileLock(request, mode=0o600)
-    try:
-        lock.acquire(timeout=1.0)  # a scan that looks whether there is a request has it for a moment
-    except Timeout:
-        raise BeingDropped(workspace.path) from None
+    if not acquired(lock, 1.0):  # a scan that looks whether there is a request has it for a moment
+        raise BeingDropped(workspace.path)
     try:
         yield
     finally:
         lock.release()
         with contextlib.suppress(OSError):  # Windows deletes no file that another process looks at
             request.unlink(missing_ok=True)
+
+
+def remove_locks(folder: Path) -> None:
+    """Deletes the folder of a workspace that was dropped, where nothing but locks that nobody holds is left in it."""
+    with contextlib.suppress(OSError):
+        if {one.name for one in folder.iterdir()} <= _LAST:
+            for name in _LAST:
+                (folder / name).unlink(missing_ok=True)
+            folder.rmdir()
 
 
 def drop_requested(folder: Path) -> bool:
@@ -324,17 +361,18 @@ def is_being_scanned(folder: Path) -> bool:
 
 
 def _is_locked(path: Path) -> bool:
-    if not path.exists():
+    """A lock that this user may not take is none that anything of this user's waits for."""
+    if not os.path.exists(path):
         return False
     lock = FileLock(path, mode=0o600)
-    for _ in range(2):
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
+    try:
+        for _ in range(2):
+            if acquired(lock, 0):
+                lock.release()
+                return False
             time.sleep(0)
-        else:
-            lock.release()
-            return False
+    except StoreError:
+        return False
     return True
 
 
@@ -344,13 +382,20 @@ def _empty(folder: Path) -> None:
     A database goes before its log: without the log it would be one of an earlier moment. Raises a StoreError that names
     what cannot be deleted.
     """
-    for one in sorted(folder.iterdir(), key=lambda one: (one.name == WORKSPACE_FILE, one.name.endswith(_LOGS))):
-        if one.name in {LOCK_FILE, DROP_REQUEST}:
-            continue
-        try:
+    with _named_errors(folder):
+        found = [one for one in folder.iterdir() if one.name not in _LAST]
+    for one in sorted(found, key=lambda one: (one.name == WORKSPACE_FILE, one.name.endswith(_LOGS))):
+        with _named_errors(one):
             if one.is_dir() and not one.is_symlink():
                 shutil.rmtree(one)
             else:
                 one.unlink(missing_ok=True)
-        except OSError as error:
-            raise os_failure(one, error) from error
+
+
+@contextlib.contextmanager
+def _named_errors(path: Path) -> Iterator[None]:
+    """What the operating system refuses, as a StoreError about `path`."""
+    try:
+        yield
+    except OSError as error:
+        raise os_failure(path, error) from error

@@ -62,6 +62,10 @@ class VectorServerAway(VectorIndexUnavailable):
         self.retry_after = retry_after
 
 
+class VectorServerSilent(VectorServerAway):
+    """A server gave no answer in time. Asking it again costs as much once more, so nobody does for a while."""
+
+
 class SyncStopped(VectorServerAway):
     """Whoever asked for the changes wants them no more; the next sync goes on."""
 
@@ -87,6 +91,11 @@ class Backing(Protocol):
 
     @property
     def exists(self) -> bool: ...
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether it is in the place that the settings name, sound or not; false until a sync has put it there."""
+        ...
 
     @property
     def interrupted(self) -> bool:
@@ -127,6 +136,10 @@ class Backing(Protocol):
 
     def entries(self, page: int) -> Iterator[list[Entry]]:
         """All that it holds, at most `page` at a time, as they were put in."""
+        ...
+
+    def tidy(self) -> None:
+        """Delete what was left over in this place by indexes that were given up. Called at the end of a sync."""
         ...
 
     def doubt(self) -> None:

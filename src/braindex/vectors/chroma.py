@@ -67,6 +67,11 @@ class ChromaVectors:
         markers = self._writing, self._reading, self._folder / placement.FILE
         return any(one.exists() for one in markers)
 
+    @property
+    def is_placed(self) -> bool:
+        """Whether no server has taken the place of this one."""
+        return placement.placement(self._folder) is None
+
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
         """Around `refresh` and `nearest`: a failure inside, or the end of the process, leaves the index `interrupted`.
@@ -163,6 +168,9 @@ class ChromaVectors:
                 return
             yield some
             start += len(some)
+
+    def tidy(self) -> None:
+        """Nothing is left over: the folder goes as a whole."""
 
     def doubt(self) -> None:
         """Leave the index `interrupted`."""

@@ -50,22 +50,25 @@ class ServerVectors:
 
     @contextlib.contextmanager
     def turn(self, wait_seconds: float = 0.0, stop: Callable[[], bool] = never) -> Iterator[None]:
-        """Alone with the collection among those who write to it. Collections that were left over on this server are
-        deleted at the end.
-        """
+        """Alone with the collection among those who write to it."""
         with self._turns.taken(wait_seconds, stop):
             self._stop = stop
             try:
                 yield
             finally:
                 self._stop = never
-            if not stop():
-                with contextlib.suppress(VectorServerAway):
-                    sweep(self._folder.parent, self._server)
 
     @property
     def exists(self) -> bool:
         return placement.placement(self._folder) is not None
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether a collection was made on this server. A note of it that cannot be read is one of damage."""
+        found = placement.placement(self._folder)
+        if found is None:
+            return False
+        return not found.collection or (bool(found.id) and found.address == self._server.address)
 
     @property
     def interrupted(self) -> bool:
@@ -133,6 +136,11 @@ class ServerVectors:
             start += len(some)
             longest = max((4 * len(numbers) for _, numbers in some if numbers is not None), default=1)
             size = max(1, min(most, REQUEST_BYTES // longest))
+
+    def tidy(self) -> None:
+        """Collections that were left over on this server go; those that it does not delete now stay noted."""
+        with contextlib.suppress(VectorServerAway):
+            sweep(self._folder.parent, self._server)
 
     def doubt(self) -> None:
         """The next sync makes the collection anew."""

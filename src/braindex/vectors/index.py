@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, Protocol, runtime_checkable
 
-from braindex.domain.ports import Vector, VectorSource
+from braindex.domain.ports import IndexPlace, Vector, VectorSource
 from braindex.vectors import placement
 from braindex.vectors.backing import (
     BATCH,
@@ -144,20 +144,34 @@ class WorkspaceVectors:
         if self._is_small() and not self._source.outbox_kept() and not self._backing.exists:
             return 0
         with self._backing.turn(wait_seconds, stop):
-            if self._is_small():
-                self._backing.reset()
-                self._source.outbox_ends()
-                return 0
-            is_whole = self._source.outbox_kept() and self._backing.exists
-            if self._backing.interrupted or (not is_whole and self._source.vector_count()):
-                self._start_over()
-            try:
-                return self._drain(stop)
-            except VectorServerAway:
-                raise
-            except VectorIndexUnavailable:
-                self._start_over()
-                return self._drain(stop)
+            taken = self._brought_up_to_date(stop)
+            if not stop():
+                self._backing.tidy()
+        return taken
+
+    def _brought_up_to_date(self, stop: Callable[[], bool]) -> int:
+        if self._is_small():
+            self._backing.reset()
+            self._source.outbox_ends()
+            return 0
+        is_whole = self._source.outbox_kept() and self._backing.exists
+        if self._backing.interrupted or (not is_whole and self._source.vector_count()):
+            self._start_over()
+        try:
+            return self._drain(stop)
+        except VectorServerAway:
+            raise
+        except VectorIndexUnavailable:
+            self._start_over()
+            return self._drain(stop)
+
+    def place(self) -> IndexPlace:
+        """Where ChromaDB's copy of the vectors is to be, and whether a sync has put it there; no server is asked."""
+        return IndexPlace(
+            is_needed=self._source.vector_count() > 0 and not self._is_small(),
+            is_there=self._source.outbox_kept() and self._backing.is_placed,
+            on_server=self._backing.asked_first,
+        )
 
     def problems(self, *, wait_seconds: float = 0.0, stop: Callable[[], bool] = never) -> list[str]:
         """What the index holds otherwise than the store, a line each; the next `sync` then builds it anew.

@@ -6,6 +6,7 @@ takes over a second to import.
 """
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -17,7 +18,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 from braindex.domain.hosts import is_loopback, shown_host
 from braindex.transport.loopback import LocalModeOnly
 from braindex.transport.wire import quiet_libraries, trust
-from braindex.vectors.backing import SyncStopped, VectorServerAway, never
+from braindex.vectors.backing import SyncStopped, VectorServerAway, VectorServerSilent, never
 
 DEFAULT_TENANT: Final = "default_tenant"
 DEFAULT_DATABASE: Final = "default_database"
@@ -27,13 +28,17 @@ REQUEST_BYTES: Final = 700_000  # of vectors in one request; reverse proxies tak
 _POLL: Final = 0.05
 _LONGEST_RETRY_AFTER: Final = 5.0
 _MANY_REQUESTS: Final = 429
+_NO_CHROMA: Final = frozenset({404, 405, 501})  # not found, or no such method: what another web server says
+_VERSION: Final = re.compile(r"[0-9]+(?:\.[0-9A-Za-z]+){1,5}")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Seconds, and how often a change is tried. `clock` is for tests to put in their own.
 
-    A question has `question_seconds` for all that it asks; after a failure nothing is asked for `pause_seconds`.
+    A question has `question_seconds` for all that it asks; after a failure nothing is asked for `pause_seconds`. A
+    server that has said nothing for as long is given `question_seconds` to say that it is there before it gets a
+    change, which may take `change_seconds`.
     """
 
     question_seconds: float = 2.0
@@ -85,6 +90,7 @@ class ChromaServer:
         self._takes: Takes | None = None
         self._failure: VectorServerAway | None = None
         self._paused_until = 0.0
+        self._awake_until = float("-inf")
 
     @property
     def address(self) -> str:
@@ -105,23 +111,52 @@ class ChromaServer:
     def change(self, method: str, path: str, body: Any = None, stop: Callable[[], bool] = never) -> Any:
         """The answer to a request that may be repeated without harm.
 
-        Connections that fail, HTTP 5xx and 429 are tried again, unless the server failed a moment ago already. Raises
-        as `question` does, and SyncStopped soon after `stop` turned true.
+        Connections that fail, HTTP 5xx and 429 are tried again, unless the server failed a moment ago already; one that
+        gave no answer a moment ago is not asked. Raises as `question` does, and SyncStopped soon after `stop` turned
+        true.
         """
-        return self._patiently(method, self._base + path, body, stop)
+        return self._patiently(lambda: self._changed(method, self._base + path, body, stop), stop)
 
     def takes(self, stop: Callable[[], bool] = never) -> Takes:
         """What the server says that it takes; asked once."""
-        if self._takes is None:
-            try:
-                said = self._patiently("GET", f"{self._root}/pre-flight-checks", None, stop)
-            except (NotThere, ChangeRefused):
-                raise self.nonsense() from None
-            most = said.get("max_batch_size") if isinstance(said, dict) else None
-            if not isinstance(most, int) or most < 1:
-                raise self.nonsense()
-            self._takes = Takes(min(most, RECORDS), said.get("supports_base64_encoding") is True)
+        return self._takes or self._patiently(lambda: self._said_it_takes(stop), stop)
+
+    def _said_it_takes(self, stop: Callable[[], bool]) -> Takes:
+        """Asked also of a server that may hang: it costs no work to answer."""
+        try:
+            said = self._attempt("GET", f"{self._root}/pre-flight-checks", None, self.limits.question_seconds, stop)
+        except (NotThere, ChangeRefused):
+            raise self._nonsense() from None
+        most = said.get("max_batch_size") if isinstance(said, dict) else None
+        if not isinstance(most, int) or most < 1:
+            raise self._nonsense()
+        self._takes = Takes(min(most, RECORDS), said.get("supports_base64_encoding") is True)
         return self._takes
+
+    def _changed(self, method: str, url: str, body: Any, stop: Callable[[], bool]) -> Any:
+        if self.limits.clock() >= self._awake_until:
+            self._said_it_takes(stop)
+        return self._attempt(method, url, body, self.limits.change_seconds, stop)
+
+    def version(self, seconds: float) -> str:
+        """What the server says its version is, asked once, its tenant and database once, in `seconds` together.
+
+        For whoever wants to know whether the server could be used now. Raises VectorServerAway where it could not.
+        """
+        deadline = self.limits.clock() + seconds
+        try:
+            said = self._attempt("GET", f"{self._root}/version", None, seconds, never)
+        except (NotThere, ChangeRefused):
+            what = "does not know version 2 of the interface: use Chroma 1.0 or later, or check CHROMA_URL"
+            raise VectorServerAway(self.shown, what) from None
+        if not isinstance(said, str) or not _VERSION.fullmatch(said):
+            raise self._nonsense()
+        try:
+            self._attempt("GET", self._base, None, max(0.0, deadline - self.limits.clock()), never)
+        except (NotThere, ChangeRefused):
+            what = "has no such tenant or database: create it, or check CHROMA_URL"
+            raise VectorServerAway(self.shown, what) from None
+        return said
 
     def close(self) -> None:
         with self._lock:
@@ -139,7 +174,8 @@ class ChromaServer:
         return VectorServerAway(self.shown, "answered with something that is no answer of Chroma's: check CHROMA_URL")
 
     def _pause(self, failure: VectorServerAway) -> None:
-        self._failure, self._paused_until = failure, self.limits.clock() + self.limits.pause_seconds
+        self._failure, self._awake_until = failure, float("-inf")
+        self._paused_until = self.limits.clock() + self.limits.pause_seconds
 
     @contextmanager
     def _remembered(self) -> Any:
@@ -152,16 +188,21 @@ class ChromaServer:
             self._pause(failure)
             raise
         except (NotThere, ChangeRefused):  # an answer like another
-            self._failure = None
+            self._answered()
             raise
-        self._failure = None
+        self._answered()
 
-    def _patiently(self, method: str, url: str, body: Any, stop: Callable[[], bool]) -> Any:
+    def _answered(self) -> None:
+        self._failure, self._awake_until = None, self.limits.clock() + self.limits.pause_seconds
+
+    def _patiently(self, ask: Callable[[], Any], stop: Callable[[], bool]) -> Any:
+        if isinstance(self._failure, VectorServerSilent) and self.limits.clock() < self._paused_until:
+            raise self._failure
         attempts = 1 if self._failure is not None else self.limits.attempts
         for attempt in range(1, attempts + 1):
             try:
                 with self._remembered():
-                    return self._attempt(method, url, body, self.limits.change_seconds, stop)
+                    return ask()
             except VectorServerAway as failure:
                 if not failure.again or attempt == attempts or failure.retry_after > _LONGEST_RETRY_AFTER:
                     raise
@@ -188,7 +229,7 @@ class ChromaServer:
                 if stop():
                     raise SyncStopped(self.shown)
                 if time.monotonic() >= deadline:
-                    raise VectorServerAway(self.shown, f"did not answer within {seconds:.3g} s")
+                    raise VectorServerSilent(self.shown, f"did not answer within {seconds:.3g} s")
         finally:
             request.given_up.set()
         return self._read(request)
@@ -209,6 +250,8 @@ class ChromaServer:
             return NotThere()
         if status == 400:
             return ChangeRefused()
+        if status in _NO_CHROMA and not request.is_json:
+            return VectorServerAway(self.shown, f"is something else than Chroma (HTTP {status}): check CHROMA_URL")
         if status == 429 or status >= 500:
             what = "takes no more requests for now" if status == 429 else "failed on its own side"
             return VectorServerAway(self.shown, f"{what} (HTTP {status})", again=True, retry_after=request.retry_after)
@@ -271,8 +314,9 @@ class _Request:
         except LocalModeOnly:
             return VectorServerAway(shown, "was not asked: MEMORY_MODE=local keeps everything on this machine")
         except (httpx.HTTPError, httpx.InvalidURL, ProxyUnusable, RuntimeError, ValueError) as trouble:
-            again = isinstance(trouble, httpx.TransportError) and not isinstance(trouble, httpx.ReadTimeout)
-            return VectorServerAway(shown, _reason(trouble), again=again)
+            if isinstance(trouble, httpx.TimeoutException):
+                return VectorServerSilent(shown, _reason(trouble))
+            return VectorServerAway(shown, _reason(trouble), again=isinstance(trouble, httpx.TransportError))
 
     def _receive(self, response: Any) -> VectorServerAway | None:
         self.status = response.status_code

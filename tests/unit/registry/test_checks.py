@@ -1,5 +1,6 @@
 """Looking into stores: what is wrong is found, and looking changes nothing."""
 
+import dataclasses
 import sqlite3
 import struct
 from collections.abc import Callable
@@ -7,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from braindex.domain.results import Workspace
 from braindex.domain.units import FileUnits, Unit
 from braindex.registry.checks import (
+    StoreEmpty,
+    by_kind,
     described,
     full_text_problem,
     has_full_text_search,
@@ -21,6 +25,7 @@ from braindex.registry.failures import StoreDamaged, StoreMissing, StoreTooNew
 from braindex.registry.index import MIGRATIONS, IndexStore
 from braindex.registry.memory import MemoryStore
 from braindex.registry.migrations import open_store
+from braindex.registry.workspaces import Workspaces
 
 MakeUnit = Callable[..., Unit]
 MakeFile = Callable[..., FileUnits]
@@ -145,3 +150,46 @@ def test_a_description_that_cannot_be_read_is_none(text: str, tmp_path: Path) ->
 
 def test_this_python_searches_text() -> None:
     assert has_full_text_search()
+
+
+@pytest.mark.parametrize("size", [0, 1, 511])
+def test_a_store_that_was_cut_off_before_its_first_page_is_empty_and_not_of_an_earlier_version(
+    size: int, tmp_path: Path
+) -> None:
+    words = f"it has only {size} bytes" if size else "it is empty"
+    for look, name in ((index_health, "index.db"), (registry_health, "registry.db"), (memory_health, "memory.db")):
+        (tmp_path / name).write_bytes(b"S" * size)
+        with pytest.raises(StoreEmpty) as raised:
+            look(tmp_path / name, full=True)
+        assert raised.value.detail == words
+        assert (tmp_path / name).stat().st_size == size
+
+
+def test_files_are_counted_as_everywhere_else_without_those_that_were_refused(
+    path: Path, store: IndexStore, file_of: MakeFile
+) -> None:
+    made = file_of("src/secret.py")
+    refused = dataclasses.replace(made, file=dataclasses.replace(made.file, refused="it holds a private key"))
+    store.write([refused])
+    assert len(store.files()) == 3
+    assert index_health(path, full=True).files == store.totals().files == 2
+
+
+def test_of_lines_that_differ_in_numbers_alone_three_are_named() -> None:
+    pages = [f"Page {number}:  btreeInitPage() returns error code 11" for number in range(20)]
+    first, second = by_kind(["*** in database main ***", *pages, "row 7 missing from index entities_name", ""])
+    assert first.count("btreeInitPage") == 3
+    assert first.startswith("Page 0: btreeInitPage() returns error code 11, Page 1:")
+    assert first.endswith(" and at least 17 more of this kind")  # SQLite was asked for no more than 20
+    assert second == "row 7 missing from index entities_name"
+    [few] = by_kind(f"Page {number}: torn" for number in range(4))
+    assert few.endswith("Page 2: torn and 1 more of this kind")
+
+
+def test_a_registry_tells_which_workspaces_were_scanned(tmp_path: Path) -> None:
+    with Workspaces.open(tmp_path) as registry:
+        for name in ("one", "two"):
+            registry.upsert(Workspace(name * 4, name, f"/{name}", "2026"))
+        registry.record_scan("two" * 4, 1, 1, "2026-12-01")
+    found = registry_health(tmp_path / "registry.db", full=True)
+    assert ([one.name for one in found.workspaces], found.scanned) == (["one", "two"], frozenset({"two" * 4}))

@@ -27,10 +27,12 @@ from braindex.domain.memories import (
 from braindex.domain.words import terms
 from braindex.registry.failures import StoreDamaged
 from braindex.registry.memory import (
+    ENDED_FILE,
     MEMORY_FILE,
     ForgetWhat,
-    MemoryMoving,
+    MemoryEnded,
     MemoryStore,
+    MemoryWithoutHome,
     MergedIntoItself,
     NoMemoryYet,
 )
@@ -77,12 +79,14 @@ def embed(store: MemoryStore, model: str = "m", *numbers: float) -> None:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[MemoryStore]:
+    (tmp_path / "one").mkdir()
     with MemoryStore.open(tmp_path / "one") as opened:
         yield opened
 
 
 @pytest.fixture
 def other(tmp_path: Path) -> Iterator[MemoryStore]:
+    (tmp_path / "other").mkdir()
     with MemoryStore.open(tmp_path / "other") as opened:
         yield opened
 
@@ -291,6 +295,7 @@ def test_the_generation_moves_at_each_change_and_only_then(tmp_path: Path, store
 def test_a_memory_made_anew_has_another_generation(tmp_path: Path) -> None:
     generations = set()
     for name in "abc":
+        (tmp_path / name).mkdir()
         with MemoryStore.open(tmp_path / name) as one:
             generations.add(one.generation())
     assert len(generations) == 3
@@ -458,26 +463,63 @@ def test_nothing_is_merged_from_itself_or_from_nowhere(tmp_path: Path, store: Me
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_a_memory_closed_for_a_merge_takes_nothing_and_shows_everything(
+def test_a_memory_that_was_ended_takes_nothing_and_shows_everything(
     tmp_path: Path, store: MemoryStore, other: MemoryStore
 ) -> None:
+    folder = tmp_path / "other"
     other.add_note(note(1))
-    with MemoryStore.open(tmp_path / "other") as elsewhere:
-        other.close_for_merge()
-        for change in (
-            lambda: elsewhere.add_note(note(2)),
-            lambda: elsewhere.update_note(note(1).id, updated=time(9), text="x"),
-            lambda: elsewhere.forget_note(note(1).id),
-        ):
-            with pytest.raises(MemoryMoving, match="nothing was stored"):
-                change()
-        assert elsewhere.notes() == [note(1)]
-        assert store.merge_from(tmp_path / "other") == Merged(1, 0)
-        elsewhere._tables.meta.set("closed_until", time())  # long ago: whoever closed it was killed
-        assert elsewhere.add_note(note(2))
-        other.close_for_merge()
-        assert other.merge_from(tmp_path / "one") == Merged(0, 0)  # merged back: it is in use again
-        assert elsewhere.add_note(note(3))
+    MemoryStore.end(folder)
+    for change in (
+        lambda: other.add_note(note(2)),
+        lambda: other.update_note(note(1).id, updated=time(9), text="x"),
+        lambda: other.forget_note(note(1).id),
+    ):
+        with pytest.raises(MemoryEnded, match="nothing was stored"):
+            change()
+    assert other.notes() == [note(1)]
+    with pytest.raises(MemoryEnded):
+        MemoryStore.open(folder)
+    with MemoryStore.open(folder, create=False) as reader:
+        assert reader.notes() == [note(1)]
+    assert store.merge_from(folder) == Merged(1, 0)
+    MemoryStore.resume(folder)
+    assert other.add_note(note(2))
+    with MemoryStore.open(folder) as again:
+        assert again.add_note(note(3))
+
+
+def test_what_was_ended_stays_ended_for_a_store_that_was_open_all_along(tmp_path: Path, other: MemoryStore) -> None:
+    """Also where the mark beside the file, and the file itself, are gone, and another file is in its place."""
+    folder = tmp_path / "other"
+    MemoryStore.end(folder)
+    (folder / ENDED_FILE).unlink()
+    with pytest.raises(MemoryEnded):
+        other.add_note(note(1))
+    for file in folder.iterdir():
+        file.unlink()
+    with pytest.raises(MemoryEnded):
+        other.add_note(note(1))
+    with MemoryStore.open(folder) as anew:
+        assert anew.add_note(note(2))
+    with pytest.raises(MemoryEnded):
+        other.add_note(note(1))
+
+
+def test_a_folder_that_is_gone_gets_no_memory(tmp_path: Path) -> None:
+    with pytest.raises(MemoryWithoutHome, match="scan the workspace first"):
+        MemoryStore.open(tmp_path / "dropped")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_log_without_its_file_and_a_link_that_leads_nowhere_are_a_memory(tmp_path: Path) -> None:
+    assert not MemoryStore.exists(tmp_path)
+    (tmp_path / "memory.db-wal").write_bytes(b"x" * 100)
+    assert MemoryStore.exists(tmp_path)
+    (tmp_path / "memory.db-wal").unlink()
+    (tmp_path / "memory.db").symlink_to(tmp_path / "nowhere")
+    assert MemoryStore.exists(tmp_path)
+    with pytest.raises(StoreDamaged, match="a link that leads nowhere"):
+        MemoryStore.open(tmp_path)
 
 
 # Openings

@@ -161,3 +161,18 @@ def test_what_is_not_known_is_none(tmp_path: Path, text: str) -> None:
         assert known.get(text) is None
         assert known.find(text) == []
     assert not (tmp_path / "workspaces").exists()
+
+
+@pytest.mark.parametrize("described", [None, "{}", '{"id": "another"}'])
+def test_a_workspace_whose_description_is_lost_is_not_known_as_it_is(tmp_path: Path, described: str | None) -> None:
+    one = workspace("/a/one")
+    with Workspaces.open(tmp_path) as known:
+        assert not known.is_current(one)
+        known.upsert(one)
+        assert known.is_current(one)
+        file = known.folder(one.id) / "workspace.json"
+        file.unlink() if described is None else file.write_text(described)
+        assert known.get(one.id) == one
+        assert not known.is_current(one)
+        known.upsert(one)
+        assert known.is_current(one)

@@ -145,6 +145,35 @@ def test_a_scan_that_is_stopped_waits_for_no_reader(reader: Reader, tasks: list[
         list(crew.read(groups(tasks), stop))
 
 
+def test_a_reader_that_a_stopped_scan_ends_is_no_news(
+    reader: Reader, tasks: list[Task], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    begun = tmp_path / "begun"
+    hanging = altered(
+        "import pathlib, threading",
+        "from braindex.services import reading",
+        f"begun = pathlib.Path({str(begun)!r})",
+        "reading.Reader.read = lambda self, tasks: (begun.touch(), threading.Event().wait())",
+    )
+
+    def stop_in_the_middle() -> None:
+        if begun.exists():
+            raise ScanStopped
+
+    with pytest.raises(ScanStopped), Crew(hanging, reader, 2) as crew:
+        list(crew.read(groups(tasks), stop_in_the_middle))
+    assert caplog.messages == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="process groups are POSIX")
+def test_a_signal_to_the_group_of_the_scan_reaches_no_reader(reader: Reader, tasks: list[Task]) -> None:
+    with Crew(WORKER, reader, 1) as crew:
+        list(crew.read(groups(tasks), quietly))
+        process = crew.members[0].process_id
+        assert process is not None
+        assert os.getpgid(process) not in (os.getpgid(0), -1)
+
+
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="how a process of another parent ends is seen on Linux")
 def test_readers_end_with_the_scan_that_was_killed(root: Path) -> None:
     program = textwrap.dedent(

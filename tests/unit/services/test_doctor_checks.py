@@ -1,6 +1,8 @@
 """The checks that need no workspace: each finding has its state, its words and its remedy."""
 
+import dataclasses
 import os
+import stat
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -9,11 +11,21 @@ import pytest
 from tests.fakes.embedders import OneEmbedder
 
 from braindex.domain.engines import EngineFailed
-from braindex.domain.health import Check, enumerated, is_sound, megabytes, report_as_json
+from braindex.domain.errors import BraindexError
+from braindex.domain.health import Check, counted, enumerated, first_of, is_sound, megabytes, report_as_json
 from braindex.embedding.bundled import BundledEmbedder
-from braindex.services.doctor import data_folder, engines, logs, machine
-from braindex.services.doctor.examination import _guarded
-from braindex.services.doctor.parts import DoctorParts, Installation, Probe, SettingsFound
+from braindex.languages import LANGUAGES
+from braindex.services.doctor import data_folder, engines, logs, machine, vector_server
+from braindex.services.doctor.examination import _guarded, settings
+from braindex.services.doctor.parts import (
+    AskedServer,
+    DoctorParts,
+    Installation,
+    LeftCollections,
+    Probe,
+    SettingsFound,
+    VectorServer,
+)
 from braindex.services.doctor.place import network_mount, synced_by
 from braindex.services.workspaces import Workspaces
 
@@ -90,19 +102,65 @@ def test_a_file_in_the_place_of_the_data_folder_is_a_fault(here: Callable[..., I
 @ON_POSIX
 def test_only_what_is_braindexs_own_has_to_be_private(here: Callable[..., Installation], tmp_path: Path) -> None:
     brain = tmp_path / "brain"
-    brain.mkdir(mode=0o700)
+    brain.mkdir()
+    brain.chmod(0o711)
     (brain / "README.md").write_text("of the project that the folder is")
     assert [one.state for one in data_folder.modes(here())] == ["ok"]
     (brain / ".env").write_text("DEEPSEEK_API_KEY=sk")
     (brain / ".env").chmod(0o640)
     [found] = data_folder.modes(here())
     assert (found.state, ".env (0640)" in found.detail) == ("broken", True)
+    brain.chmod(0o700)
+    assert [one.state for one in data_folder.modes(here())] == ["ok"]
+
+
+@ON_POSIX
+def test_a_data_folder_that_is_a_link_is_as_open_as_what_it_leads_to(
+    here: Callable[..., Installation], tmp_path: Path
+) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "brain").symlink_to(tmp_path / "real")
+    for mode, state in ((0o755, "broken"), (0o700, "ok")):
+        (tmp_path / "real").chmod(mode)
+        assert [one.state for one in data_folder.modes(here())] == [state]
+
+
+FOLDER, FILE, LINK = stat.S_IFDIR, stat.S_IFREG, stat.S_IFLNK
+TREE = ("/b", "/b/w", "/b/w/i", "/b/w/i/f")
+
+
+@pytest.mark.parametrize(
+    ("modes", "reached"),
+    [
+        ((0o700, 0o755, 0o755, 0o644), ""),
+        ((0o755, 0o700, 0o755, 0o644), "/b"),
+        ((0o711, 0o711, 0o711, 0o644), "/b/w/i/f"),
+        ((0o711, 0o711, 0o711, 0o600), ""),
+        ((0o711, 0o711, 0o755, 0o600), "/b/w/i"),
+        ((0o710, 0o711, 0o711, 0o640), "/b/w/i/f"),  # the group passes all of them
+        ((0o710, 0o711, 0o711, 0o604), ""),  # others read the file, and pass no further than the first
+        ((0o711, 0o710, 0o711, 0o602), ""),
+        ((0o744, 0o711, 0o711, 0o644), "/b"),  # its names are listed, and nobody passes
+    ],
+)
+def test_what_others_reach_is_told_through_every_folder_above_it(modes: Sequence[int], reached: str) -> None:
+    kinds = (FOLDER, FOLDER, FOLDER, FILE)
+    entries = [(path, kind | mode) for path, kind, mode in zip(TREE, kinds, modes, strict=True)]
+    assert [path for path, _ in data_folder.reachable(entries)] == reached.split()
+    assert list(data_folder.reachable([("/b", FOLDER | 0o711), ("/b/link", LINK | 0o777)])) == []
 
 
 LOG = """2026-12-01 10:00:00,123 WARNING braindex.services.scan: slow
 2026-12-01 10:00:01,123 ERROR braindex.services.scan: a background scan failed
 Traceback (most recent call last):
   File "secret.py", line 1, in <module>
+KeyError: 'a secret'
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "secret.py", line 2, in <module>
+braindex.registry.failures.StoreFull: no secret left
 2026-12-01 09:00:00,000 ERROR braindex.bug: earlier \x1b[31mred\x1b[0m
 """
 
@@ -118,9 +176,22 @@ def test_the_last_errors_of_the_logs_are_shown_without_tracebacks(
     [found] = logs.last_errors(here())
     assert found.state == "note"
     assert found.detail.startswith("3 errors, the last: 2026-12-01 09:00:00 earlier")
+    assert "2026-12-01 10:00:01 a background scan failed (StoreFull)" in found.detail
     assert found.detail.endswith("2026-12-01 11:00:00 the newest")
     assert "secret" not in found.detail
-    assert found.remedy.endswith("server-13.log.1")
+    assert found.remedy.startswith(f"the whole text is in {brain / 'server-13.log.1'}; ")
+    assert "goes when server-13.log.1, server-12.log are deleted" in found.remedy
+    for name in ("server-12.log", "server-13.log.1"):
+        (brain / name).unlink()
+    assert [one.detail for one in logs.last_errors(here())] == ["there is none"]
+
+
+def test_logs_without_errors_are_counted(here: Callable[..., Installation], tmp_path: Path) -> None:
+    brain = tmp_path / "brain"
+    brain.mkdir()
+    for number, said in ((1, "no error in 1 log"), (2, "no error in 2 logs")):
+        (brain / f"server-{number}.log").write_text("2026-12-01 10:00:00,123 WARNING braindex.x: slow\n")
+        assert [one.detail for one in logs.last_errors(here())] == [said]
 
 
 @ON_POSIX
@@ -185,7 +256,7 @@ def test_in_local_mode_nothing_that_leaves_this_machine_is_asked(here: Callable[
 def test_what_this_installation_is_made_of_is_sound() -> None:
     found = [*machine.python(), *machine.packages(), *machine.sqlite(), *machine.grammars()]
     assert is_sound(found)
-    assert "8 of 8" in found[-1].detail
+    assert f"{len(LANGUAGES)} of {len(LANGUAGES)}" in found[-1].detail
 
 
 @pytest.mark.parametrize(("version", "numbers"), [("0.25.2", (0, 25, 2)), ("2.0rc1", (2,)), ("", ())])
@@ -210,14 +281,64 @@ def test_a_check_that_fails_hides_no_other() -> None:
 
 
 def test_a_report_is_sound_when_nothing_is_broken() -> None:
-    report = report_as_json([Check("a", "ok", "x"), Check("b", "note", "y", "do", "id")])
+    report = report_as_json([Check("a", "ok", "x"), Check("b", "note", "y", "do", "id", "shop", "/shop")])
+    nothing = {"remedy": None, "workspace_id": None, "workspace_name": None, "workspace_path": None}
+    whose = {"workspace_id": "id", "workspace_name": "shop", "workspace_path": "/shop"}
     assert report == {
         "ok": True,
         "checks": [
-            {"name": "a", "state": "ok", "detail": "x", "remedy": None, "workspace_id": None},
-            {"name": "b", "state": "note", "detail": "y", "remedy": "do", "workspace_id": "id"},
+            {"name": "a", "state": "ok", "detail": "x", **nothing},
+            {"name": "b", "state": "note", "detail": "y", "remedy": "do", **whose},
         ],
     }
     assert report_as_json([Check("a", "broken", "x")])["ok"] is False
     assert enumerated("abcdefg") == "a, b, c, d, e and 2 more"
+    assert first_of(["a", "b"]) == "a; b"
+    assert first_of(list("abcdef")) == "a; b; c; and 3 more"
+    assert (counted(0, "log"), counted(1, "log"), counted(1200, "log")) == ("0 logs", "1 log", "1,200 logs")
     assert (megabytes(0), megabytes(2_500_000)) == ("under 0.1 MB", "2.5 MB")
+
+
+def test_names_without_effect_are_notes_of_the_settings(here: Callable[..., Installation]) -> None:
+    parts = here().parts
+    found = dataclasses.replace(parts.settings, without_effect=("DEEPSEEK_KEY in .env is no setting",))
+    with_them = Installation(here().brain_dir, dataclasses.replace(parts, settings=found))
+    ok, note = settings(with_them)
+    assert (ok.state, ok.detail) == ("ok", "all as shipped")
+    assert (note.name, note.state, note.detail) == ("settings", "note", "DEEPSEEK_KEY in .env is no setting")
+
+
+class Hung(BraindexError):
+    def __init__(self) -> None:
+        super().__init__("the Chroma server at http://127.0.0.1:8000 did not answer within 3 s")
+
+
+def test_a_chroma_server_is_asked_once_and_what_to_do_names_the_setting(here: Callable[..., Installation]) -> None:
+    asked: list[int] = []
+
+    def hung() -> str:
+        asked.append(1)
+        raise Hung
+
+    assert list(vector_server.server(here())) == []
+    server = AskedServer(VectorServer("http://127.0.0.1:8000", hung))
+    assert asked == []
+    made = Installation(here().brain_dir, here().parts, server=server)
+    [found] = vector_server.server(made)
+    assert (found.name, found.state) == ("Chroma server", "broken")
+    assert found.detail == str(Hung())
+    assert "CHROMA_URL" in found.remedy
+    assert server.is_away
+    assert asked == [1]
+    answers = AskedServer(VectorServer("http://127.0.0.1:8000", lambda: "1.0.0"))
+    [found] = vector_server.server(Installation(here().brain_dir, here().parts, server=answers))
+    assert (found.state, found.detail, answers.is_away) == ("ok", "http://127.0.0.1:8000, version 1.0.0", False)
+
+
+def test_collections_that_were_left_are_counted_by_server(here: Callable[..., Installation]) -> None:
+    left = (LeftCollections("http://a:1", 1), LeftCollections("http://b:1", 3))
+    parts = dataclasses.replace(here().parts, left_collections=lambda: left)
+    first, second = vector_server.left_collections(Installation(here().brain_dir, parts))
+    assert (first.state, first.detail.startswith("1 collection of")) == ("note", True)
+    assert second.detail.startswith("3 collections of")
+    assert "CHROMA_URL=http://b:1" in second.remedy

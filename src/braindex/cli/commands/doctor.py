@@ -67,7 +67,7 @@ def _told(checks: Iterable[Check], environ: Mapping[str, str], *, as_json: bool)
     for check in checks:
         if not as_json:
             if check.workspace_id and check.workspace_id != (found[-1].workspace_id if found else ""):
-                line(f"\nworkspace {check.workspace_id}")
+                line(f"\n{heading(check)}")
             for one in check_lines(check, shown):
                 line(one)
         found.append(check)
@@ -76,6 +76,12 @@ def _told(checks: Iterable[Check], environ: Mapping[str, str], *, as_json: bool)
     else:
         line(f"\n{_summary(found)}")
     return DONE if is_sound(found) else FAILED
+
+
+def heading(check: Check) -> str:
+    """Whose findings follow: the name and path that its user knows, and the id that its folder has."""
+    named = f"{_one_line(check.workspace_name)}  {_one_line(check.workspace_path)}  " if check.workspace_name else ""
+    return f"workspace {named}{check.workspace_id}"
 
 
 def check_lines(check: Check, shown: Style) -> Iterator[str]:

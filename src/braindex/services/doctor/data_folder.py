@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +18,7 @@ NAME: Final = "data folder"
 SCARCE: Final = 500_000_000  # bytes; a first scan of a large repository takes about as many
 EXHAUSTED: Final = 20_000_000  # bytes; the write-ahead logs of one scan
 _OWN: Final = re.compile(r"registry\.db.*|server-[0-9]+\.log(?:\.[0-9]+)?|\.env", re.DOTALL)
-_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
+_PASS: Final = stat.S_IXGRP | stat.S_IXOTH
 _VECTORS: Final = "vector_db"  # whose files get their mode when a scan has written them
 
 
@@ -53,28 +53,45 @@ def _to_be_made(path: Path) -> Check:
 
 
 def modes(here: Installation) -> Iterator[Check]:
-    """Whether another user of this machine can read what is stored (0700 for folders, 0600 for files)."""
+    """Whether another user of this machine can reach what is stored: through every folder from the data folder down.
+
+    braindex makes folders 0700 and files 0600. A file with other rights in a folder that is closed is out of reach.
+    """
     if os.name != "posix" or not here.brain_dir.is_dir():
         return
-    closed, unread = list[str](), list[str]()
-    for path, status in _own_entries(here, unread):
-        if status.st_mode & _OTHERS and not stat.S_ISLNK(status.st_mode):
-            closed.append(f"{os.path.relpath(path, here.brain_dir)} ({stat.S_IMODE(status.st_mode):04o})")
-    if closed:
+    unread = list[str]()
+    reached = [
+        f"{os.path.relpath(path, here.brain_dir)} ({stat.S_IMODE(mode):04o})"
+        for path, mode in reachable(_own_entries(here, unread))
+    ]
+    if reached:
         remedy = f"chmod -R go-rwx {argument(str(here.brain_dir))}"
-        detail = f"other users have rights to {len(closed)} of what is stored: {enumerated(closed)}"
+        detail = f"other users have rights to {len(reached)} of what is stored: {enumerated(reached)}"
         yield Check("private files", "broken", detail, remedy)
     if unread:
         what = f"{enumerated(os.path.relpath(one, here.brain_dir) for one in unread)} cannot be read by this user"
         yield Check("private files", "broken", what, "give this user the rights to the whole data folder")
-    if not closed and not unread:
+    if not reached and not unread:
         yield Check("private files", "ok", "nothing that is stored can be read by other users")
 
 
-def _own_entries(here: Installation, unread: list[str]) -> Iterator[tuple[str, os.stat_result]]:
-    """Everything that braindex keeps, each with its status; what goes away meanwhile is passed over."""
+def reachable(entries: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+    """Of (path, mode) those that the group or others can read or write, each after the folder that it is in.
+
+    Who passes through a folder needs its x; of the first entry nobody is kept from passing to it.
+    """
+    passing: dict[str, int] = {}
+    for path, mode in entries:
+        through = passing.get(os.path.dirname(path), _PASS) if passing else _PASS
+        passing[path] = mode & through if stat.S_ISDIR(mode) else 0
+        if mode & (through << 2 | through << 1) and not stat.S_ISLNK(mode):
+            yield path, mode
+
+
+def _own_entries(here: Installation, unread: list[str]) -> Iterator[tuple[str, int]]:
+    """Everything that braindex keeps, each with its mode; what goes away meanwhile is passed over."""
     top = here.brain_dir
-    yield from _with_status(top)
+    yield str(top), top.stat().st_mode  # which may be a link
     try:
         names = sorted(os.listdir(top))
     except OSError:
@@ -82,7 +99,7 @@ def _own_entries(here: Installation, unread: list[str]) -> Iterator[tuple[str, o
         return
     for name in names:
         if _OWN.fullmatch(name):
-            yield from _with_status(top / name)
+            yield from _with_mode(top / name)
 
     def closed(why: OSError) -> None:
         if not isinstance(why, FileNotFoundError):  # there are none yet, or it was dropped meanwhile
@@ -91,14 +108,14 @@ def _own_entries(here: Installation, unread: list[str]) -> Iterator[tuple[str, o
     for parent, folders, files in os.walk(here.workspaces_folder, onerror=closed):
         if _VECTORS in folders and _is_scanned(Path(parent)):
             folders.remove(_VECTORS)
-        yield from _with_status(Path(parent))
+        yield from _with_mode(Path(parent))
         for name in files:
-            yield from _with_status(Path(parent, name))
+            yield from _with_mode(Path(parent, name))
 
 
-def _with_status(path: Path) -> Iterator[tuple[str, os.stat_result]]:
+def _with_mode(path: Path) -> Iterator[tuple[str, int]]:
     try:
-        yield str(path), path.lstat()
+        yield str(path), path.lstat().st_mode
     except OSError:
         return
 

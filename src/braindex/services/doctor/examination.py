@@ -2,14 +2,26 @@
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from braindex.domain.errors import BraindexError
 from braindex.domain.health import Check
 from braindex.domain.results import Workspace
-from braindex.services.doctor import data_folder, engines, index, known, leftovers, locks, logs, machine, workspace
-from braindex.services.doctor.parts import DoctorParts, Installation, Subject
+from braindex.services.doctor import (
+    data_folder,
+    engines,
+    index,
+    known,
+    leftovers,
+    locks,
+    logs,
+    machine,
+    vector_server,
+    workspace,
+)
+from braindex.services.doctor.parts import AskedServer, DoctorParts, Installation, Subject
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +35,8 @@ def settings(here: Installation) -> _Found:
     yield Check("settings", "ok", names)
     for note in found.notes:
         yield Check("settings", "note", note, "take it out, or set it where it counts")
+    for line in found.without_effect:
+        yield Check("settings", "note", line, "correct it, or take it out")
 
 
 # What needs neither settings nor data.
@@ -41,11 +55,16 @@ INSTALLATION: Final[tuple[tuple[str, Callable[[Installation], _Found]], ...]] = 
     ("space", data_folder.space),
     ("engines", engines.engines),
     ("embedding", engines.embedding),
+    (vector_server.SERVER, vector_server.server),
+    ("collections", vector_server.left_collections),
     ("logs", logs.last_errors),
 )
 WORKSPACE: Final[tuple[tuple[str, Callable[[Subject], _Found]], ...]] = (
     ("folder", workspace.root),
     ("settings", workspace.ignored),
+)
+# What lies in the data folder, where this user may look.
+DATA: Final[tuple[tuple[str, Callable[[Subject], _Found]], ...]] = (
     ("brief", workspace.brief),
     ("memory.db", workspace.memory),
 )
@@ -70,11 +89,12 @@ class Doctor:
         """Every finding, as it is found. `reference` names one workspace; without it all known ones are examined.
 
         Without `full` no page, vector or entry is read one by one. With `repair` a damaged index.db is set aside, so
-        that the next scan rebuilds it. Raises UnknownWorkspace or AmbiguousWorkspace before the first finding.
+        that the next scan rebuilds it. Raises what `known.meant` raises, before the first finding.
         """
-        here = Installation(self._brain_dir, self._parts, full)
+        server = AskedServer(self._parts.server) if self._parts.server is not None else None
+        here = Installation(self._brain_dir, self._parts, full, server)
         listed = known.known(here)
-        wanted = listed.workspaces if reference is None else (known.meant(reference, listed.workspaces),)
+        wanted = listed.workspaces if reference is None else (known.meant(reference, listed.workspaces, here),)
         return self._examined(here, listed, wanted, repair=repair)
 
     @staticmethod
@@ -85,15 +105,25 @@ class Doctor:
         yield from listed.checks
         yield from _guarded("locks", lambda: locks.at_work(here, listed.workspaces))
         for one in wanted:
-            yield from _workspace(Subject(one, here.workspaces_folder / one.id, here), repair=repair)
+            subject = Subject(one, here.workspaces_folder / one.id, here, one.id in listed.scanned)
+            for found in _workspace(subject, repair=repair):
+                yield replace(found, workspace_name=one.name, workspace_path=one.path)
 
 
 def _workspace(subject: Subject, *, repair: bool) -> _Found:
-    rows = [*WORKSPACE, ("index.db", lambda one: _index(one, repair=repair))]
-    if not locks.scanned_now(subject.folder):
-        rows.append(("leftovers", leftovers.leftovers))
-    for name, check in rows:
+    for name, check in (*WORKSPACE, *_data(subject, repair=repair)):
         yield from _guarded(name, lambda check=check: check(subject), subject.workspace.id)  # type: ignore[misc]
+
+
+def _data(subject: Subject, *, repair: bool) -> Iterator[tuple[str, Callable[[Subject], _Found]]]:
+    """The checks of a workspace's data: one alone where nothing of it can be looked at."""
+    if workspace.closed(subject.folder):
+        yield "data", workspace.out_of_reach
+        return
+    yield from DATA
+    yield "index.db", lambda one: _index(one, repair=repair)
+    if not locks.scanned_now(subject.folder):
+        yield "leftovers", leftovers.leftovers
 
 
 def _index(subject: Subject, *, repair: bool) -> _Found:

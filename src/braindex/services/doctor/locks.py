@@ -1,6 +1,7 @@
 """Who is at work now, by the operating system's locks: they end with the process that holds them."""
 
 import contextlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -57,6 +58,6 @@ def at_work(here: Installation, everything: Sequence[Workspace]) -> Iterator[Che
 
 
 def _stale(folder: Path) -> Iterator[str]:
-    if (folder / DROP_REQUEST).exists() and not held(drop_requested, folder):
+    if os.path.exists(folder / DROP_REQUEST) and not held(drop_requested, folder):
         yield DROP_REQUEST
-    yield from (name for name in _MARKS if (folder / name).exists())
+    yield from (name for name in _MARKS if os.path.exists(folder / name))

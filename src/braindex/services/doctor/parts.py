@@ -1,9 +1,11 @@
 """What the checks look at, and what they need from the adapters."""
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from braindex.domain.errors import BraindexError
 from braindex.domain.health import Check, Health
 from braindex.domain.results import Workspace
 from braindex.registry.failures import StoreError, StoreLocked, StoreTooNew
@@ -31,16 +33,60 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
+class VectorServer:
+    """The Chroma server that the settings name, as it may be shown: without headers, user names and paths.
+
+    `version` asks it, and whether it has the tenant and database. Raises a BraindexError that says what is wrong,
+    within a few seconds.
+    """
+
+    where: str
+    version: Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftCollections:
+    """How many collections of earlier indexes nobody has deleted yet on the server of one CHROMA_URL."""
+
+    url: str
+    count: int
+
+
+class AskedServer:
+    """What a Chroma server answers, asked when that is first wanted and once an examination: one that hangs is waited
+    for once, however many workspaces have their vectors there.
+    """
+
+    def __init__(self, server: VectorServer) -> None:
+        self.where = server.where
+        self._server = server
+
+    @functools.cached_property
+    def answer(self) -> tuple[str, str]:
+        """(its version, "") or ("", what is wrong with it)."""
+        try:
+            return self._server.version(), ""
+        except BraindexError as failure:
+            return "", str(failure)
+
+    @property
+    def is_away(self) -> bool:
+        return bool(self.answer[1])
+
+
+@dataclass(frozen=True, slots=True)
 class SettingsFound:
     """What the settings say, without a value: names may be shown, keys and addresses never.
 
-    `ignored` names the variables that the `.env` of a workspace sets in vain.
+    `ignored` names the variables that the `.env` of a workspace sets in vain; `without_effect` says, a line each, what
+    nothing reads in braindex's own.
     """
 
     set_names: tuple[str, ...]
     notes: tuple[str, ...]
     ignored: Callable[[Path], Sequence[str]]
     local_mode: bool = False
+    without_effect: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +100,9 @@ class DoctorParts:
     engines: tuple[Probe, ...] = ()
     embedding: Probe | None = None
     """Who embeds, where it is not the bundled model."""
+    server: VectorServer | None = None
+    """Who keeps the vectors, where CHROMA_URL names a server."""
+    left_collections: Callable[[], Sequence[LeftCollections]] = tuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +112,7 @@ class Installation:
     brain_dir: Path
     parts: DoctorParts
     full: bool = True
+    server: AskedServer | None = None
 
     @property
     def workspaces_folder(self) -> Path:
@@ -71,11 +121,12 @@ class Installation:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One workspace under examination: whose it is, and where its data lies."""
+    """One workspace under examination: whose it is, and where its data lies. `was_scanned` is what registry.db says."""
 
     workspace: Workspace
     folder: Path
     installation: Installation
+    was_scanned: bool = False
 
     @property
     def full(self) -> bool:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from braindex.domain.display import argument
-from braindex.domain.health import Check, enumerated
+from braindex.domain.health import Check, counted, enumerated, first_of
 from braindex.domain.identity import short_id
 from braindex.registry.briefs import BriefUnreadable, read_brief
-from braindex.registry.checks import memory_health
+from braindex.registry.checks import MemoryHealth, memory_health
 from braindex.registry.failures import StoreDamaged, StoreError
 from braindex.registry.memory import MEMORY_FILE
 from braindex.services.doctor.parts import Subject, unusable
@@ -58,6 +58,25 @@ def brief(subject: Subject) -> Iterator[Check]:
         yield subject.check(BRIEF, "ok", f"as it was locked {found.record.locked or 'at an unknown time'}")
 
 
+def closed(folder: Path) -> str:
+    """Why this user cannot look into a workspace's folder; "" where that can be done, and where there is none."""
+    try:
+        os.listdir(folder)
+        os.stat(folder / os.curdir)
+    except FileNotFoundError:
+        return ""
+    except OSError as why:
+        return why.strerror or type(why).__name__
+    return ""
+
+
+def out_of_reach(subject: Subject) -> Iterator[Check]:
+    """Nothing is said of what cannot be seen: neither that it is missing nor that it is sound."""
+    detail = f"{subject.folder} cannot be read by this user: {closed(subject.folder)}"
+    remedy = "give this user the rights to the whole data folder, or call braindex as the user whose it is"
+    yield subject.check("data", "broken", detail, remedy)
+
+
 def memory(subject: Subject) -> Iterator[Check]:
     """memory.db is looked at and never changed: nothing can rebuild it."""
     path = subject.folder / MEMORY_FILE
@@ -71,10 +90,14 @@ def memory(subject: Subject) -> Iterator[Check]:
         yield unusable(MEMORY_FILE, trouble, subject.workspace.id)
     else:
         if found.problems:
-            yield _damaged(subject, "; ".join(found.problems[:3]))
+            yield _damaged(subject, first_of(found.problems))
         else:
-            said = "of an earlier version" if found.older else f"{found.notes:,} notes, {found.episodes:,} episodes"
+            said = "of an earlier version" if found.older else _held(found)
             yield subject.check(MEMORY_FILE, "ok", said)
+
+
+def _held(found: MemoryHealth) -> str:
+    return f"{counted(found.notes, 'note')}, {counted(found.episodes, 'episode')}"
 
 
 def _damaged(subject: Subject, detail: str) -> Check:
