@@ -1,11 +1,13 @@
 """Who calls this, over real scans: by the service, the command line and a question."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from tests.conftest import ask, scanned
 
-from braindex.cli.main import main
 from braindex.services.related import NothingCalled, TooFewLinks
 
 PROJECT = {
@@ -92,16 +94,20 @@ def test_a_question_for_callers_is_answered_with_them(app, workspace):
     assert ask(app, workspace, "where is Van defined").related is None
 
 
-def test_the_command_prints_citations_and_json(brain, make_project, monkeypatch, capsys):
+def test_the_command_prints_citations_and_json(brain, make_project):
     root = make_project(PROJECT)
-    monkeypatch.setenv("BRAIN_DIR", str(brain))
-    assert main(["scan", str(root), "--json"]) == 0
-    capsys.readouterr()
-    assert main(["related", "Van", "--workspace", str(root)]) == 0
-    shown = capsys.readouterr().out
+
+    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-P", "-m", "braindex", *arguments, "--workspace", str(root)]
+        env = {**os.environ, "BRAIN_DIR": str(brain)}
+        return subprocess.run(command, env=env, capture_output=True, encoding="utf-8", check=False, timeout=60)
+
+    assert run("ask", "weigh", "--json").returncode == 0
+    shown = run("related", "Van").stdout
     assert "`Van` #shop/vans.py:4\n" in shown
     assert "  `open_depot` #shop/depot.py:5\n" in shown
-    assert main(["related", "Van", "--workspace", str(root), "--json"]) == 0
-    [found] = json.loads(capsys.readouterr().out)["entities"]
+    [found] = json.loads(run("related", "Van", "--json").stdout)["entities"]
     assert found["related"]["bases"] == [{"name": "Vehicle", "kind": "class", "path": "shop/base.py", "line": 1}]
-    assert main(["related", "nothing_such", "--workspace", str(root)]) == 2
+    missing = run("related", "nothing_such")
+    assert missing.returncode == 2
+    assert "'nothing_such'" in missing.stderr

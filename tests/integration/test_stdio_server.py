@@ -545,6 +545,45 @@ server.wait()
 """
 
 
+SLOW_START = """
+import subprocess, sys
+server = subprocess.Popen([sys.executable, "-P", "-c", '''
+import sys
+from braindex import cli
+print("begun", flush=True)
+sys.stdin.readline()
+from braindex.cli.main import main
+main(["serve"])
+'''])
+print(server.pid, flush=True)
+server.wait()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="how a process of another parent ends is seen on Linux")
+def test_a_parent_that_is_gone_before_the_server_has_started_ends_it_too(box):
+    reading, writing = os.pipe()
+    parent = subprocess.Popen(
+        [sys.executable, "-c", SLOW_START],
+        cwd=box.project,
+        env=box.environment(),
+        stdin=reading,
+        stdout=subprocess.PIPE,
+    )
+    os.close(reading)
+    with parent:
+        assert parent.stdout is not None
+        said = {parent.stdout.readline().strip(), parent.stdout.readline().strip()}
+        [number] = said - {b"begun"}
+        server = os.pidfd_open(int(number))
+        parent.send_signal(signal.SIGKILL)
+        parent.wait(HUNG)
+        os.write(writing, b"go on\n")
+        assert select.select([server], [], [], HUNG)[0], "it is still there"
+    os.close(server)
+    os.close(writing)
+
+
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="how a process of another parent ends is seen on Linux")
 def test_the_death_of_the_parent_ends_the_server_though_somebody_holds_its_input_open(box):
     reading, writing = os.pipe()

@@ -11,6 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from filelock import FileLock, Timeout
+
 from braindex.registry.failures import StoreDamaged, StoreReadOnly, denied, file_identity, os_failure
 
 FOLDER_MODE: Final = 0o700
@@ -21,7 +23,9 @@ _WORKSPACES: Final = "workspaces"
 _WORKSPACE_ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # What a data folder may hold: the registry with its side files and copies, logs, the user's settings.
 _OWN_ENTRIES: Final = re.compile(r"registry\.db.*|workspaces|server-[0-9]+\.log(?:\.[0-9]+)?|\.env", re.DOTALL)
-_SIDE_FILES: Final = ("", "-wal", "-shm")
+# In this order: whoever opens the place in between must not have the log of a fresh database moved away.
+_SIDE_FILES: Final = ("-wal", "-shm", "")
+_ASIDE_SECONDS: Final = 10.0  # for another process to move the same file
 
 # Closing any descriptor of a database file drops all POSIX locks that this process holds on it, SQLite's
 # among them (https://www.sqlite.org/howtocorrupt.html, 2.2). So a file is created and closed before anyone
@@ -135,6 +139,20 @@ def set_aside(path: Path, damage: StoreDamaged | None = None) -> Path | None:
     damaged file any more, because another process has set it aside already. Raises StoreReadOnly where it
     cannot be moved.
     """
+    lock = FileLock(path.with_name(f"{path.name}.aside.lock"), timeout=_ASIDE_SECONDS, mode=FILE_MODE)
+    try:
+        with lock:  # between the look and the move another process may have made a fresh one
+            return _moved_aside(path, damage)
+    except Timeout:  # whoever has it moves the file
+        return None
+    except OSError as error:
+        raise os_failure(path, error) from error
+    finally:
+        with contextlib.suppress(OSError):  # Windows deletes no file that another process waits for
+            Path(lock.lock_file).unlink(missing_ok=True)
+
+
+def _moved_aside(path: Path, damage: StoreDamaged | None) -> Path | None:
     if not path.exists() or (damage is not None and file_identity(path) != damage.identity):
         return None
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
@@ -143,10 +161,7 @@ def set_aside(path: Path, damage: StoreDamaged | None = None) -> Path | None:
     while target.exists():
         count += 1
         target = path.with_name(f"{path.name}.damaged-{stamp}-{count}")
-    try:
-        for side in _SIDE_FILES:
-            with contextlib.suppress(FileNotFoundError):
-                path.with_name(path.name + side).replace(target.with_name(target.name + side))
-    except OSError as error:
-        raise os_failure(path, error) from error
+    for side in _SIDE_FILES:
+        with contextlib.suppress(FileNotFoundError):
+            path.with_name(path.name + side).replace(target.with_name(target.name + side))
     return target

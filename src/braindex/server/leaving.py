@@ -61,11 +61,14 @@ class Leaving:
         stopping.join(STOP_SECONDS)
         self._leave(code)
 
-    def with_parent(self) -> None:
-        """Leaves when the parent process is gone, also where somebody else keeps the input open. Waiting for it costs
-        nothing; where the system has no way to wait for a parent (Windows), the end of input alone tells.
+    def with_parent(self, parent: int) -> None:
+        """Leaves when the process that started this one is gone, also where somebody else keeps the input open, and at
+        once where it is gone by now. Waiting for it costs nothing; where the system has no way to wait for a parent
+        (Windows), the end of input alone tells.
         """
-        waited = _exit_of(os.getppid())
+        waited = _exit_of(parent)
+        if os.name != "nt" and os.getppid() != parent:  # it has another parent since that one ended
+            self.now(0)
         if waited is None:
             return
 

@@ -23,8 +23,9 @@ def serve(
     cwd: Path,
     log_path: str,
     version: str,
+    parent: int,
 ) -> None:
-    """Serves one client; never returns: the process ends with its client.
+    """Serves one client; never returns: the process ends with its client, and with its `parent`.
 
     Raises:
         NoStandardStreams: there is nothing to write to.
@@ -64,7 +65,7 @@ def serve(
         lifespan=lifespan,
     )
     leaving.on_signals()
-    leaving.with_parent()
+    leaving.with_parent(parent)
     LOG.info("serving, version %s", version)
     wire.hand_over(checked, on_gone=lambda: leaving.now(0))
     _run(server, leaving)

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-SHORT: Final = 200  # characters
+SHORT: Final = 120  # characters
 LONG: Final = 300_000
 SLOWEST: Final = 2  # texts of each expression that are tried at full length
 ONCE: Final = frozenset({"match", "fullmatch", "search"})
