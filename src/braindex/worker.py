@@ -19,7 +19,7 @@ from braindex.services.reading import Reader
 
 def main() -> None:
     """Answers until its input ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C reaches the scan, which ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is for the scan, which ends this process
     incoming, outgoing = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no frame
     version, root, options, embeds = frames.greeted(frames.read(incoming))

@@ -15,7 +15,7 @@ from filelock import FileLock
 
 import braindex.registry
 from braindex.domain.results import Workspace
-from braindex.registry.failures import StoreReadOnly
+from braindex.registry.failures import StoreError, StoreReadOnly
 from braindex.services.scan_turn import turn_of
 from braindex.services.workspaces import (
     DROP_REQUEST,
@@ -24,6 +24,7 @@ from braindex.services.workspaces import (
     WorkspaceDropped,
     Workspaces,
     drop_requested,
+    is_being_scanned,
     remove_locks,
 )
 
@@ -186,3 +187,17 @@ def test_a_scan_whose_lock_made_the_folder_of_a_dropped_workspace_again_leaves_n
 def test_a_folder_that_holds_more_than_locks_is_none_that_was_dropped(known: Workspaces, workspace: Workspace) -> None:
     remove_locks(known.folder(workspace))
     assert (known.folder(workspace) / "memory.db").exists()
+
+
+@pytest.mark.parametrize("name", [LOCK_FILE, DROP_REQUEST])
+def test_what_stands_in_the_place_of_a_lock_is_a_clear_error_and_nothing_is_dropped(
+    name: str, known: Workspaces, workspace: Workspace
+) -> None:
+    folder = known.folder(workspace)
+    (folder / name).mkdir()
+    with pytest.raises(StoreError, match=name):
+        known.drop(workspace)
+    assert not is_being_scanned(folder)
+    assert not drop_requested(folder)
+    assert (folder / "memory.db").exists()
+    assert [one.workspace for one in known.list()] == [workspace]

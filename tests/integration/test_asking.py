@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from mcp import Client
 
 from braindex.bootstrap import App, build_app
 from braindex.config import load_settings
@@ -11,7 +12,9 @@ from braindex.domain.errors import UsageError
 from braindex.domain.results import Answer, Question, Workspace
 from braindex.domain.tokens import count_tokens
 from braindex.indexing.passages import VERSION
+from braindex.server.create import create_server
 from braindex.services import freshness, ingest
+from braindex.services.ask import PathNotThere
 
 PROJECT = {
     "src/sessions.py": (
@@ -350,7 +353,7 @@ def test_a_question_never_imports_chromadb_for_a_small_workspace(project) -> Non
     subprocess.run([sys.executable, "-c", program, str(brain), str(root)], check=True, env={**os.environ})
 
 
-@pytest.mark.parametrize("path", ["web", "web/", "./web", "{root}/web"])
+@pytest.mark.parametrize("path", ["web", "web/", "./web", "{root}/web", "src/../web", "{root}/src/../web"])
 def test_a_path_filter_may_be_written_in_any_usual_way(project, path: str) -> None:
     app, workspace, root = project
     answer = _ask(app, workspace, "price tag", path=path.format(root=root))
@@ -361,6 +364,52 @@ def test_a_path_filter_outside_the_workspace_is_an_error_that_names_both(project
     app, workspace, _ = project
     with pytest.raises(UsageError, match="/etc is not in the workspace"):
         _ask(app, workspace, "price tag", path="/etc")
+
+
+@pytest.mark.parametrize("path", ["..", "../elsewhere", "web/../../elsewhere"])
+def test_a_path_filter_that_climbs_out_of_the_workspace_is_an_error(project, path: str) -> None:
+    app, workspace, _ = project
+    with pytest.raises(UsageError, match="is not in the workspace"):
+        _ask(app, workspace, "price tag", path=path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_a_path_filter_may_lead_into_the_workspace_through_a_link(project, tmp_path: Path) -> None:
+    app, workspace, root = project
+    (tmp_path / "link").symlink_to(root)
+    assert {one.path for one in _ask(app, workspace, "price tag", path=f"{tmp_path}/link/web").sources} == {
+        "web/style.css"
+    }
+
+
+@pytest.mark.parametrize("path", ["nope", "web/nope.css", "style.css", "{root}/nope"])
+def test_a_path_that_the_workspace_does_not_have_is_an_error_that_says_where_paths_start(project, path: str) -> None:
+    app, workspace, root = project
+    with pytest.raises(PathNotThere, match=r"is not in the workspace .* starts at the workspace's root"):
+        _ask(app, workspace, "price tag", path=path.format(root=root))
+    (root / "web" / "style.css").unlink()
+    with pytest.raises(PathNotThere, match=r"^web/style.css is not"):
+        _ask(app, workspace, "price tag", path="web/style.css")
+
+
+@pytest.mark.parametrize("path", ["no*pe", "**/nope.py", "web/[xyz]", "empty", "left_out"])
+def test_a_pattern_or_an_existing_path_of_which_nothing_is_indexed_finds_nothing(project, path: str) -> None:
+    app, workspace, root = project
+    (root / "empty").mkdir()
+    (root / ".memignore").write_text("left_out\n")
+    (root / "left_out").write_text("text\n")
+    answer = _ask(app, workspace, "price tag", path=path)
+    assert (answer.sources, answer.reason[:26]) == ((), "nothing relevant was found")
+
+
+@pytest.mark.anyio
+async def test_an_agent_is_told_that_a_path_is_not_in_the_workspace(project, tmp_path: Path) -> None:
+    app, workspace, root = project
+    server = create_server(app, workspace.path, environ={}, cwd=tmp_path, home=tmp_path)
+    async with Client(server) as client:
+        result = await client.call_tool("query_memory", {"query": "price tag", "path": "nope"})
+    assert result.is_error
+    assert f"nope is not in the workspace {root}" in str(result.content)
 
 
 def test_a_sentence_that_stands_in_a_file_word_for_word_is_found_there(app: App, make_project) -> None:

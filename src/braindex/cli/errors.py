@@ -5,7 +5,6 @@ import logging
 import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Final
 
 from braindex.cli.logs import BUG_LOGGER, PrivateFileHandler
@@ -60,7 +59,7 @@ def _bug(error: Exception) -> int:
 def _log_file() -> str:
     """The log's path if a log was begun and holds something."""
     files = [one.baseFilename for one in logging.getLogger().handlers if isinstance(one, PrivateFileHandler)]
-    return next((path for path in files if Path(path).exists()), "")
+    return next((path for path in files if os.path.exists(path)), "")
 
 
 def _silence_stdout() -> None:

@@ -6,15 +6,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from braindex.config import Settings
-from braindex.domain.errors import UsageError
+from braindex.domain.display import argument, echoed
+from braindex.domain.errors import BraindexError, UsageError
 from braindex.domain.names import UnknownWorkspace
 from braindex.domain.results import Workspace
 from braindex.indexing.own_data import OwnFolders
 from braindex.services.resolution import (
     KnownWorkspaces,
+    NoWorkspace,
     Surroundings,
     home_directory,
     names_a_path,
@@ -23,6 +25,32 @@ from braindex.services.resolution import (
 
 if TYPE_CHECKING:
     from braindex.bootstrap import App
+
+
+# Stands for a working directory that is gone: nothing is there, and nothing can come to be there.
+NOWHERE: Final = Path(os.devnull) / "nowhere"
+
+
+_PATH_ARGUMENTS: Final = ("path_argument", "workspace", "reference", "old", "new")
+
+
+class NoWorkingDirectory(BraindexError):
+    def __init__(self) -> None:
+        super().__init__("the working directory no longer exists; change to another folder, or name what is meant")
+
+
+class NoWorkspaceHere(NoWorkspace):
+    """On the command line any folder may be made a workspace by naming it."""
+
+    def __init__(self, cwd: Path, home: Path | None) -> None:
+        below_home = home is not None and cwd != home and cwd.is_relative_to(home)
+        parents = ", nor in a parent below the home directory" if below_home else ""
+        BraindexError.__init__(
+            self,
+            f"no workspace is named, and the working directory {echoed(str(cwd))} does not look like a project (no "
+            f".git, .memignore, manifest or IDE folder in it{parents}). `braindex scan {argument(str(cwd))}` makes it "
+            "a workspace as it is; `--workspace` names another one, by its path, id or name",
+        )
 
 
 class WorkspaceNamedTwice(UsageError):
@@ -38,14 +66,35 @@ class Invocation:
         arguments: argparse.Namespace,
         settings: Settings,
         environ: Mapping[str, str],
-        cwd: Path,
+        cwd: Path | None,
         log_path: str = "",
     ) -> None:
+        """`cwd` is None where the working directory was deleted."""
         self.arguments = arguments
         self.settings = settings
         self.environ = environ
-        self.cwd = cwd
+        self._cwd = cwd
         self.log_path = log_path
+
+    @property
+    def cwd(self) -> Path:
+        """Raises NoWorkingDirectory."""
+        if self._cwd is None:
+            raise NoWorkingDirectory
+        return self._cwd
+
+    def place(self, *references: str | None) -> Path:
+        """The working directory, or NOWHERE where it is gone and one of these, or BRAIN_WORKSPACE, names a workspace
+        without it. Raises NoWorkingDirectory.
+        """
+        named = [one for one in (*references, self.settings.brain_workspace) if one]
+        return NOWHERE if self._cwd is None and named and not is_relative_path(named[0]) else self.cwd
+
+    def check_paths(self) -> None:
+        """Raises NoWorkingDirectory for an argument that only a working directory gives a meaning."""
+        given = (getattr(self.arguments, name, None) for name in _PATH_ARGUMENTS)
+        if self._cwd is None and any(is_relative_path(one) for one in given if one):
+            raise NoWorkingDirectory
 
     @cached_property
     def app(self) -> "App":
@@ -82,11 +131,19 @@ class Invocation:
         if path and reference:
             raise WorkspaceNamedTwice
         named = (("BRAIN_WORKSPACE", self.settings.brain_workspace),)
-        around = Surroundings(self.cwd, home_directory(), named)
-        found = resolve_for_command(around, workspaces, path=path, reference=reference)
+        around = Surroundings(self.place(path, reference), home_directory(), named)
+        try:
+            found = resolve_for_command(around, workspaces, path=path, reference=reference)
+        except NoWorkspace:
+            raise NoWorkspaceHere(around.cwd, around.home) from None
         # Here, since a scan makes its workspace known before it walks.
         OwnFolders((self.settings.brain_dir,)).refuse(found.path)
         return found
+
+
+def is_relative_path(reference: str) -> bool:
+    """Whether what names a workspace is written as a path from the working directory; `api` may be a name as well."""
+    return names_a_path(reference) and "://" not in reference and not os.path.isabs(os.path.expanduser(reference))
 
 
 class Unregistered:

@@ -43,7 +43,7 @@ class PrivateFileHandler(RotatingFileHandler):
     def _open(self) -> TextIO:  # type: ignore[override]
         path = Path(self.baseFilename)
         for folder in (*reversed(path.parent.parents), path.parent):
-            if not folder.exists():
+            if not os.path.exists(folder):
                 folder.mkdir(mode=0o700, exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _NO_FOLLOW, 0o600)
         if os.name == "posix":  # of a process with the same id, long ago

@@ -10,12 +10,12 @@ from typing import Any, Final, NoReturn
 from braindex.cli import logs
 from braindex.cli.commands import COMMANDS, doctor
 from braindex.cli.errors import USAGE, guarded
-from braindex.cli.invocation import Command, Invocation
+from braindex.cli.invocation import NOWHERE, Command, Invocation, NoWorkingDirectory
 from braindex.cli.output import line, note, prepare_streams
 from braindex.cli.version import installed_version
 from braindex.config import InvalidSettings, load_settings
 from braindex.domain.display import safe_line, shortened
-from braindex.domain.errors import BraindexError, UsageError
+from braindex.domain.errors import UsageError
 
 LONGEST_ARGUMENT_ERROR: Final = 300  # characters: argparse repeats an argument as it was given
 
@@ -24,11 +24,6 @@ class NoCommand(UsageError):
     def __init__(self) -> None:
         names = ", ".join(command.name for command in COMMANDS)
         super().__init__(f"name a command: {names}; `braindex --help` explains them")
-
-
-class NoWorkingDirectory(BraindexError):
-    def __init__(self) -> None:
-        super().__init__("the working directory no longer exists; change to another folder")
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -92,8 +87,10 @@ def _run(arguments: argparse.Namespace) -> int:
     if command is None:
         raise NoCommand
     cwd = _working_directory()
+    if cwd is None and _is_relative(os.environ.get("BRAIN_DIR", "")):
+        raise NoWorkingDirectory
     try:
-        settings = load_settings(os.environ, cwd)
+        settings = load_settings(os.environ, cwd or NOWHERE)
     except InvalidSettings as mistakes:
         if command is not doctor.COMMAND:  # which has to say what is wrong, and what else it can
             raise
@@ -104,16 +101,22 @@ def _run(arguments: argparse.Namespace) -> int:
     logs.remove_old(settings.brain_dir)
     invocation = Invocation(arguments, settings, os.environ, cwd, log_path)
     try:
+        invocation.check_paths()
         return command.run(invocation)
     finally:
         invocation.close()
 
 
-def _working_directory() -> Path:
+def _working_directory() -> Path | None:
+    """None where it was deleted: what needs none still works."""
     try:
         return Path.cwd()
-    except OSError as error:
-        raise NoWorkingDirectory from error
+    except OSError:
+        return None
+
+
+def _is_relative(path: str) -> bool:
+    return bool(path.strip()) and not os.path.isabs(os.path.expanduser(path.strip()))
 
 
 if __name__ == "__main__":

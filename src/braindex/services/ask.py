@@ -1,6 +1,8 @@
 """Answers a question from a workspace's memory: retrieve, rank, verify, excerpt."""
 
 import os
+import posixpath
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,6 +40,7 @@ LONGEST_CITED: Final = 50  # lines of a class or section; a longer one is cited 
 _DEFAULT_LIMIT: Final = 8
 ENGINE_TOKENS: Final = 3000  # for all that an engine is shown of an answer's sources
 _SIGNATURE: Final = 200  # characters of a signature in an answer; the whole one is in the index
+_WILD: Final = re.compile(r"[*?\[{]")
 _NOT_WANTED: Final = "sources only, as asked"
 _NOT_SAVED: Final = Written("none", "")
 
@@ -55,6 +58,14 @@ class LimitOutOfRange(UsageError):
 class PathOutside(UsageError):
     def __init__(self, path: str, root: Path) -> None:
         super().__init__(f"{echoed(path)} is not in the workspace {root}; give a path or a glob below its root")
+
+
+class PathNotThere(UsageError):
+    def __init__(self, path: str, root: Path) -> None:
+        super().__init__(
+            f"{echoed(path)} is not in the workspace {root}: it holds no such file or folder (a path starts at the "
+            "workspace's root)"
+        )
 
 
 class UnknownFilter(UsageError):
@@ -81,8 +92,8 @@ class Asking:
         """The ranked sources, and the answer where an engine writes one. A workspace that was never scanned is scanned
         by its first question, which waits a few seconds and then answers with what is ready.
 
-        Raises EmptyQuestion, LimitOutOfRange, UnknownFilter, CloudRefused, and what opening the workspace raises. An
-        engine that fails costs the answer and never the sources.
+        Raises EmptyQuestion, LimitOutOfRange, UnknownFilter, PathOutside, PathNotThere, CloudRefused, and what opening
+        the workspace raises. An engine that fails costs the answer and never the sources.
         """
         root = checked_root(workspace.path)
         question = checked_question(question, root)
@@ -119,6 +130,7 @@ class Asking:
 
         def look(store: IndexStore) -> _Looked:
             coverage = self._freshness.take_in(workspace, root, store)
+            _check_path(question.path, root, store)
             retrieved = self._arms.retriever(workspace, self._workspaces.folder(workspace), store).retrieve(
                 question.text,
                 EntityFilter(question.path, question.kind, question.language),
@@ -202,6 +214,17 @@ def _tokens_saved(found: "Sequence[_Found]", written: Written) -> int:
     return max(0, reading - count_tokens("\n".join(told)))
 
 
+def _check_path(path: str | None, root: Path, store: IndexStore) -> None:
+    """Nothing can be found below a path that neither the disk nor the index has: whoever named it means another.
+
+    Raises PathNotThere. One with wildcards is a pattern, which may match nothing.
+    """
+    if path is None or _WILD.search(path) or os.path.lexists(root / path):
+        return
+    if not store.entity_count(EntityFilter(path)):
+        raise PathNotThere(path, root)
+
+
 def checked_question(question: Question, root: Path) -> Question:
     """The question with its filters in their usual form.
 
@@ -231,17 +254,23 @@ def _reason(sources: Sequence[Source], question: Question, threshold: float, wri
 
 
 def path_below(root: Path, path: str | None) -> str | None:
-    """A path filter relative to the root: `./src`, `src/`, and an absolute path inside the root are all `src`.
+    """A path filter relative to the root: `./src`, `src/`, `src/../src` and an absolute path inside the root, also
+    through a link, are all `src`.
 
-    Raises PathOutside for an absolute path elsewhere.
+    Raises PathOutside for a path elsewhere.
     """
     if path is None:
         return None
     text = path.strip().replace("\\", "/") if os.sep == "\\" else path.strip()
     if os.path.isabs(text):
-        if not Path(text).is_relative_to(root):
+        inside = next((one for one in (Path(text), Path(os.path.realpath(text))) if one.is_relative_to(root)), None)
+        if inside is None:
             raise PathOutside(text, root)
-        text = Path(text).relative_to(root).as_posix()
+        text = inside.relative_to(root).as_posix()
+    if ".." in text.split("/"):
+        text = posixpath.normpath(text)
+        if text.split("/")[0] == "..":
+            raise PathOutside(path, root)
     text = text.removeprefix("./").rstrip("/")
     return None if text in {"", "."} else text
 

@@ -81,7 +81,10 @@ def checked_root(path: str | Path) -> Path:
     if not is_text(named):
         raise NameNotText(named)
     given = os.path.expanduser(named)
-    real = os.path.realpath(given)
+    try:
+        real = os.path.realpath(given)
+    except OSError:  # a relative path, and the working directory is gone
+        raise PathMissing(given) from None
     if not is_text(real):
         raise NameNotText(real)
     if not os.path.exists(real):

@@ -2,8 +2,12 @@
 
 import argparse
 import logging
+import os
+import re
 import sys
 from collections.abc import Iterator
+from itertools import takewhile
+from pathlib import Path
 from typing import Final
 
 from braindex.cli.errors import DONE, LONGEST_MESSAGE
@@ -16,6 +20,7 @@ from braindex.domain.errors import BraindexError, UsageError
 from braindex.domain.results import Question, Workspace
 
 DEFAULT_LIMIT: Final = 8
+_WILD: Final = re.compile(r"[*?\[{]")
 FINISH_SECONDS: Final = 20.0  # for a request that keeps the provider's cache warm, once the answer is printed
 
 
@@ -39,7 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stdin", action="store_true", help="read one question a line, answer each on a line")
     add_workspace_option(parser)
     parser.add_argument("--limit", type=int, default=DEFAULT_LIMIT, metavar="N", help="sources at most, 1 to 50")
-    parser.add_argument("--path", metavar="P", help="only below this folder, file or glob")
+    parser.add_argument(
+        "--path",
+        metavar="P",
+        help="only below this folder, file or glob: from the workspace's root, or where that has none such, from here",
+    )
     parser.add_argument("--kind", metavar="K", help="only this kind of entity, such as function or heading")
     parser.add_argument("--language", metavar="L", help="only this language, such as python or markdown")
     parser.add_argument("--no-answer", action="store_true", help="print the sources alone; no engine is asked")
@@ -56,6 +65,7 @@ def run(invocation: Invocation) -> int:
         raise InputClosed
     workspace = invocation.workspace()
     _refresh(invocation, workspace)
+    arguments.path = path_meant(arguments.path, Path(workspace.path), invocation.place(workspace.path))
     if arguments.stdin:
         for text in _lines():
             _answer_or_error(invocation, workspace, text)
@@ -64,6 +74,21 @@ def run(invocation: Invocation) -> int:
     invocation.app.scans.sync(workspace)
     invocation.app.finish(FINISH_SECONDS)
     return DONE
+
+
+def path_meant(path: str | None, root: Path, here: Path) -> str | None:
+    """A path filter from the workspace's root, or from the working directory where the root has no such file or folder
+    and that has. A pattern is judged by what stands before its first wildcard.
+    """
+    if path is None or not here.is_relative_to(root):
+        return path
+    parts = Path(path.strip()).parts
+    fixed = list(takewhile(lambda part: not _WILD.search(part), parts))
+    climbs = ".." in fixed
+    if not fixed or (not climbs and any(os.path.lexists(root.joinpath(*some)) for some in (parts, fixed))):
+        return path
+    is_here = climbs or os.path.lexists(here.joinpath(*fixed))
+    return os.path.normpath(here / path.strip()) if is_here else path
 
 
 def _refresh(invocation: Invocation, workspace: Workspace) -> None:

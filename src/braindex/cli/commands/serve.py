@@ -6,6 +6,7 @@ import sys
 from importlib import import_module
 from typing import Final
 
+from braindex.cli import STARTED_BY
 from braindex.cli.errors import DONE
 from braindex.cli.invocation import Command, Invocation
 from braindex.cli.output import is_terminal, note
@@ -29,9 +30,10 @@ def run(invocation: Invocation) -> int:
         invocation.settings,
         workspace_flag=invocation.arguments.workspace,
         environ=invocation.environ,
-        cwd=invocation.cwd,
+        cwd=invocation.place(invocation.arguments.workspace),
         log_path=invocation.log_path,
         version=installed_version(),
+        parent=STARTED_BY,
     )
     return DONE
 
