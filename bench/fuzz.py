@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from braindex import extract_entities
-from braindex.domain.errors import BraindexError
+from braindex.indexing.extract import ParseTimeout, TooManyDefinitions
 from braindex.indexing.extract_parse import budget_for
 from braindex.languages import LANGUAGES, LanguageSpec
 
@@ -118,7 +118,7 @@ def wrong(spec: LanguageSpec, source: bytes) -> str:
     started = time.thread_time()
     try:
         entities = extract_entities("a" + spec.suffixes[0], source)
-    except BraindexError:  # it takes too long, or is data: the scan says so of the file
+    except (ParseTimeout, TooManyDefinitions):  # it takes too long, or is data: the scan says so of the file
         entities = []
     except Exception as error:  # noqa: BLE001 - whatever it is, it is what is looked for
         return type(error).__name__
@@ -141,14 +141,14 @@ def wrong(spec: LanguageSpec, source: bytes) -> str:
     return "" if len(keys) == len(entities) else "ids"
 
 
-def smaller(spec: LanguageSpec, source: bytes, what: str) -> bytes:
+def smaller(source: bytes, breaks: Callable[[bytes], bool]) -> bytes:
     """A part of the input that breaks the same promise: pieces are left out while it does."""
     size = len(source) // 2
     while size:
         at = 0
         while at < len(source):
             less = source[:at] + source[at + size :]
-            if wrong(spec, less) == what:
+            if breaks(less):
                 source = less
             else:
                 at += size
@@ -166,7 +166,7 @@ def child(arguments: argparse.Namespace) -> None:
         print(json.dumps({"seed": seed, "size": len(source)}), flush=True)
         what = wrong(spec, source)
         if what:
-            part = smaller(spec, source, what) if what != "CPU time" else source
+            part = source if what == "CPU time" else smaller(source, lambda less: wrong(spec, less) == what)
             print(json.dumps({"seed": seed, "what": what, "hex": part.hex()}), flush=True)
         seed += 1
 
