@@ -22,6 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from braindex import extract_entities
@@ -141,6 +142,10 @@ def wrong(spec: LanguageSpec, source: bytes) -> str:
     return "" if len(keys) == len(entities) else "ids"
 
 
+def _breaks(spec: LanguageSpec, what: str, source: bytes) -> bool:
+    return wrong(spec, source) == what
+
+
 def smaller(source: bytes, breaks: Callable[[bytes], bool]) -> bytes:
     """A part of the input that breaks the same promise: pieces are left out while it does."""
     size = len(source) // 2
@@ -166,7 +171,7 @@ def child(arguments: argparse.Namespace) -> None:
         print(json.dumps({"seed": seed, "size": len(source)}), flush=True)
         what = wrong(spec, source)
         if what:
-            part = source if what == "CPU time" else smaller(source, lambda less: wrong(spec, less) == what)
+            part = source if what == "CPU time" else smaller(source, partial(_breaks, spec, what))
             print(json.dumps({"seed": seed, "what": what, "hex": part.hex()}), flush=True)
         seed += 1
 
