@@ -27,7 +27,7 @@ from braindex.domain.memories import (
 )
 from braindex.registry.database import Closing, Database
 from braindex.registry.disk import make_private_file
-from braindex.registry.failures import StoreDamaged, StoreError, StoreFailed, StoreFull, StoreReadOnly
+from braindex.registry.failures import StoreDamaged, StoreError, StoreFailed, StoreFull, StoreReadOnly, file_identity
 from braindex.registry.memory_episodes import EpisodeFilter
 from braindex.registry.memory_tables import MIGRATIONS, MemoryTables
 from braindex.registry.meta import GENERATION
@@ -87,7 +87,7 @@ class MemoryStore(Closing):
     def __init__(self, database: Database) -> None:
         self._database = database
         self._tables = MemoryTables(database)
-        self._file = _identity(database.path)
+        self._file = file_identity(database.path)
 
     @classmethod
     def open(cls, folder: Path, *, create: bool = True, busy_seconds: float = BUSY_SECONDS) -> Self:
@@ -355,7 +355,7 @@ class MemoryStore(Closing):
         As `take` does: it can be repeated, whatever interrupted it. The other one stays as it is. Raises NoMemoryYet
         where there is none, and what opening it raises.
         """
-        if self._file is not None and _identity(folder / MEMORY_FILE) == self._file:
+        if self._file is not None and file_identity(folder / MEMORY_FILE) == self._file:
             raise MergedIntoItself(self._database.path)
         with _opened(folder, create=False) as other, other.snapshot(), self._writing():
             return self._tables.take_all(MemoryTables(other))
@@ -372,7 +372,7 @@ class MemoryStore(Closing):
             yield
             if self._changes() == before:
                 return
-            is_gone = _identity(path) != self._file or (path.parent / ENDED_FILE).exists()
+            is_gone = file_identity(path) != self._file or (path.parent / ENDED_FILE).exists()
             if is_gone or self._tables.meta.get(_ENDED) is not None:
                 raise MemoryEnded(path)
             self._tables.meta.add(GENERATION, 1)
@@ -406,15 +406,6 @@ def _look_first(path: Path, remedy: str, *, create: bool, busy_seconds: float) -
     if _size(path):
         with contextlib.suppress(StoreFull, StoreReadOnly, StoreFailed):  # opening it says so, or can do without
             check_store(path, MIGRATIONS, remedy=remedy, busy_seconds=busy_seconds)
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """What tells a file from another that took its place, or None where there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def _size(path: Path) -> int:
