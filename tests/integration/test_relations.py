@@ -89,6 +89,8 @@ def test_a_question_for_callers_is_answered_with_them(app, workspace):
     assert answer.related.links == {}
     answer = ask(app, workspace, "what calls Van")
     assert answer.related is not None
+    assert set(answer.related.links) == {"callers"}  # of all that is related to it, what was asked for
+    assert answer.related.left_out == {}
     assert [one.name for one in answer.related.links["callers"]] == ["open_depot", "test_weigh"]
     assert answer.as_json()["related"]["matched_by"] == "name"
     assert ask(app, workspace, "where is Van defined").related is None

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from braindex.domain.citations import citation
@@ -95,13 +95,6 @@ class Related:
             "related": {relation: [one.as_json() for one in links] for relation, links in self.links.items()},
             "left_out": dict(self.left_out),
         }
-
-
-def only(found: Related, relation: str) -> Related:
-    """Of everything related, what was asked for."""
-    links = {relation: found.links[relation]} if relation in found.links else {}
-    left_out = {relation: found.left_out[relation]} if relation in found.left_out else {}
-    return replace(found, links=links, left_out=left_out)
 
 
 def related_lines(found: Related) -> list[str]:

@@ -1,14 +1,15 @@
 """Who calls this, what does it call, what derives from it: from the references that scans store."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from braindex.domain.display import echoed
 from braindex.domain.entities import CALLABLE_KINDS, TYPE_KINDS, EntityHead
 from braindex.domain.errors import UsageError
-from braindex.domain.ranking import file_stem, is_test
-from braindex.domain.relations import MOST_LINKS, RELATIONS, Link, Related, asked_relation, only
+from braindex.domain.ranking import is_test
+from braindex.domain.relations import MOST_LINKS, RELATIONS, Link, Related, asked_relation
 from braindex.domain.results import Workspace
 from braindex.registry.index import IndexStore
 from braindex.services.freshness import Freshness
@@ -19,7 +20,6 @@ MOST_ENTITIES: Final = 5  # of one name that are answered for
 _MOST_ANSWERED: Final = 12  # in an answer, beside its sources
 _MOST_READ: Final = 2_000  # references to one name that are looked at
 _DEFINED: Final = CALLABLE_KINDS | TYPE_KINDS
-_TOLD_BY: Final[Mapping[str, str]] = {"callers": "call", "derived": "base", "importers": "import"}
 
 
 class TooFewLinks(UsageError):
@@ -71,7 +71,7 @@ def related_to(store: IndexStore, question: str) -> Related | None:
     relation, name = asked
     with store.snapshot():
         found = named(store, name)
-        return only(related(store, found[0], _MOST_ANSWERED), relation) if found else None
+        return related(store, found[0], _MOST_ANSWERED, [relation]) if found else None
 
 
 def named(store: IndexStore, name: str) -> list[EntityHead]:
@@ -83,32 +83,22 @@ def named(store: IndexStore, name: str) -> list[EntityHead]:
     return exact[:MOST_ENTITIES]
 
 
-def related(store: IndexStore, entity: EntityHead, limit: int) -> Related:
-    """Everything that stands in a relation to an entity."""
+def related(store: IndexStore, entity: EntityHead, limit: int, wanted: Iterable[str] = RELATIONS) -> Related:
+    """What stands in the wanted relations to an entity."""
     row = next(iter(store.rows_of([entity.id]).values()))
-    mine = store.references([row]).get(row, ())
-    links = {
-        "calls": _resolved(
-            store, entity, [(name, line) for kind, name, line in mine if kind == "call"], CALLABLE_KINDS | TYPE_KINDS
-        ),
-        "bases": _resolved(store, entity, [(name, line) for kind, name, line in mine if kind == "base"], TYPE_KINDS),
-        "members": _members(store, entity),
-    }
-    links |= {relation: _referring(store, entity, row, kind) for relation, kind in _TOLD_BY.items()}
+    found = {relation: _FOUND_BY[relation](store, entity, row) for relation in wanted}
     return Related(
         entity.id, entity.name, entity.kind, entity.path, entity.line, entity.end_line,
-        {relation: tuple(links[relation][:limit]) for relation in RELATIONS if links[relation]},
-        {relation: len(links[relation]) - limit for relation in RELATIONS if len(links[relation]) > limit},
+        {relation: tuple(links[:limit]) for relation, links in found.items() if links},
+        {relation: len(links) - limit for relation, links in found.items() if len(links) > limit},
     )  # fmt: skip
 
 
-def _referring(store: IndexStore, entity: EntityHead, row: int, kind: str) -> list[Link]:
+def _referring(kind: str, store: IndexStore, entity: EntityHead, row: int) -> list[Link]:
     """Entities that refer to the name, those near to it first. A constructor is called by its class's name."""
     if kind == "base" and entity.kind not in TYPE_KINDS:
         return []
     name = entity.parent if entity.kind == "constructor" and entity.parent else entity.name
-    if entity.kind == "file":
-        name = file_stem(entity.path.rsplit("/", 1)[-1])
     lines = dict(store.referring(kind, name, _MOST_READ))
     lines.pop(row, None)
     heads = store.heads(lines)
@@ -116,11 +106,11 @@ def _referring(store: IndexStore, entity: EntityHead, row: int, kind: str) -> li
     return sorted(links, key=lambda one: (*_distance(entity.path, one.path), one.line, one.name))
 
 
-def _resolved(
-    store: IndexStore, entity: EntityHead, names: Sequence[tuple[str, int]], kinds: Iterable[str]
-) -> list[Link]:
-    """What names stand for: of the entities that are called so, the nearest. Names that nothing has stay names."""
-    wanted = frozenset(kinds)
+def _resolved(kind: str, wanted: frozenset[str], store: IndexStore, entity: EntityHead, row: int) -> list[Link]:
+    """What the names it refers to stand for: of the entities of these kinds that are called so, the nearest. Names of
+    types that nothing has stay names.
+    """
+    names = [(name, line) for one, name, line in store.references([row]).get(row, ()) if one == kind]
     by_name: dict[str, list[EntityHead]] = {name: [] for name, _ in names}
     for one in store.heads(store.rows_by_name(list(by_name))).values():
         if one.name in by_name and one.kind in wanted:
@@ -137,7 +127,7 @@ def _resolved(
     return [*links, *(replace(one, line=0) for one in unknown)]
 
 
-def _members(store: IndexStore, entity: EntityHead) -> list[Link]:
+def _members(store: IndexStore, entity: EntityHead, _row: int) -> list[Link]:
     """What is defined directly inside."""
     file = store.of_file(entity.path)
     own = next((one.entity for one in file if one.id == entity.id), None)
@@ -156,3 +146,14 @@ def _distance(here: str, there: str) -> tuple[bool, bool, int, str]:
     mine, other = here.split("/"), there.split("/")
     shared = next((at for at, (one, two) in enumerate(zip(mine, other, strict=False)) if one != two), len(mine))
     return here != there, is_test(there) and not is_test(here), -shared, there
+
+
+# By the words of `RELATIONS`.
+_FOUND_BY: Final[Mapping[str, Callable[[IndexStore, EntityHead, int], list[Link]]]] = {
+    "callers": partial(_referring, "call"),
+    "calls": partial(_resolved, "call", _DEFINED),
+    "bases": partial(_resolved, "base", TYPE_KINDS),
+    "derived": partial(_referring, "base"),
+    "members": _members,
+    "importers": partial(_referring, "import"),
+}
