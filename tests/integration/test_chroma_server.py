@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.conftest import ask, scanned
-from tests.fakes.chroma import Passing, RealChroma, free_port
+from tests.fakes.chroma import Passing, free_port
 
 import braindex.registry
 from braindex.domain.entities import CodeEntity
@@ -41,18 +41,6 @@ def put(store: IndexStore, seed: int, count: int) -> None:
         entity = CodeEntity(path, "function", f"n{number}", f"n{number}", "", "python", 1, 2, "")
         units.append(Unit(f"{seed} {number}", entity, b"1", Terms("x", "", "", "", "", ""), vector))
     store.write([FileUnits(FileRecord(path, 1, 1, b"1", "python", 1), tuple(units))])
-
-
-@pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealChroma]:
-    with RealChroma(tmp_path_factory.mktemp("chroma")) as running:
-        yield running
-
-
-@pytest.fixture
-def between(real: RealChroma) -> Iterator[Passing]:
-    with Passing(real) as stand_in:
-        yield stand_in
 
 
 @pytest.fixture

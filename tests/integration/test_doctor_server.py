@@ -1,6 +1,5 @@
 """`doctor` and a Chroma server: one that is there, away, hung, another program, and one that was set or unset just now."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,18 +14,6 @@ from braindex.vectors.placement import left_over
 
 FILES = {"cart.py": "def total(cart):\n    return sum(cart)\n", "pay.py": "def pay(cart):\n    return cart\n"}
 SERVER, VECTORS = "Chroma server", "vector index"
-
-
-@pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealChroma]:
-    with RealChroma(tmp_path_factory.mktemp("chroma")) as running:
-        yield running
-
-
-@pytest.fixture
-def between(real: RealChroma) -> Iterator[Passing]:
-    with Passing(real) as stand_in:
-        yield stand_in
 
 
 @pytest.fixture
