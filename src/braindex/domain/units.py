@@ -1,6 +1,8 @@
 """What the index keeps of a file: its record, and one unit for each entity."""
 
+import re
 from dataclasses import dataclass
+from typing import Final
 
 from braindex.domain.entities import CodeEntity
 from braindex.domain.ports import Vector
@@ -67,6 +69,9 @@ class StoredEntity:
     id: str
     entity: CodeEntity
     file_digest: bytes
+
+
+WILDCARD: Final = re.compile(r"[*?\[{]")  # what makes a path filter a pattern
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 import os
 import posixpath
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +20,7 @@ from braindex.domain.relations import Related
 from braindex.domain.rerank import lexical_rerank
 from braindex.domain.results import Answer, Question, Source, Workspace
 from braindex.domain.tokens import count_tokens
-from braindex.domain.units import EntityFilter, StoredEntity
+from braindex.domain.units import WILDCARD, EntityFilter, StoredEntity
 from braindex.languages import LANGUAGE_NAMES
 from braindex.registry.index import IndexStore
 from braindex.services.freshness import Freshness
@@ -40,7 +39,6 @@ LONGEST_CITED: Final = 50  # lines of a class or section; a longer one is cited 
 _DEFAULT_LIMIT: Final = 8
 ENGINE_TOKENS: Final = 3000  # for all that an engine is shown of an answer's sources
 _SIGNATURE: Final = 200  # characters of a signature in an answer; the whole one is in the index
-_WILD: Final = re.compile(r"[*?\[{]")
 _NOT_WANTED: Final = "sources only, as asked"
 _NOT_SAVED: Final = Written("none", "")
 
@@ -219,7 +217,7 @@ def _check_path(path: str | None, root: Path, store: IndexStore) -> None:
 
     Raises PathNotThere. One with wildcards is a pattern, which may match nothing.
     """
-    if path is None or _WILD.search(path) or os.path.lexists(root / path):
+    if path is None or WILDCARD.search(path) or os.path.lexists(root / path):
         return
     if not store.entity_count(EntityFilter(path)):
         raise PathNotThere(path, root)

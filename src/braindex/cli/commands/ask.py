@@ -3,7 +3,6 @@
 import argparse
 import logging
 import os
-import re
 import sys
 from collections.abc import Iterator
 from itertools import takewhile
@@ -18,9 +17,9 @@ from braindex.cli.progress import scan_progress
 from braindex.domain.display import safe_line, shortened
 from braindex.domain.errors import BraindexError, UsageError
 from braindex.domain.results import Question, Workspace
+from braindex.domain.units import WILDCARD
 
 DEFAULT_LIMIT: Final = 8
-_WILD: Final = re.compile(r"[*?\[{]")
 FINISH_SECONDS: Final = 20.0  # for a request that keeps the provider's cache warm, once the answer is printed
 
 
@@ -83,7 +82,7 @@ def path_meant(path: str | None, root: Path, here: Path) -> str | None:
     if path is None or not here.is_relative_to(root):
         return path
     parts = Path(path.strip()).parts
-    fixed = list(takewhile(lambda part: not _WILD.search(part), parts))
+    fixed = list(takewhile(lambda part: not WILDCARD.search(part), parts))
     climbs = ".." in fixed
     if not fixed or (not climbs and any(os.path.lexists(root.joinpath(*some)) for some in (parts, fixed))):
         return path
