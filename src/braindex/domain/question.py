@@ -2,12 +2,13 @@
 
 import itertools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from braindex.domain.mentions import Mention, error_shown, is_trace, mentions
 from braindex.domain.words import STOP_WORDS, content_words, stem, subwords, terms
 
-QuestionType = Literal["symbol", "web", "how", "action", "phrase"]
+QuestionType = Literal["symbol", "web", "how", "action", "phrase", "error"]
 
 # Longer questions are cut before they are matched: 40 kB of pasted text is a question like any other, but no more
 # than its first words decide what it is about.
@@ -89,6 +90,14 @@ _DEFINITION_OF: Final = re.compile(
     re.IGNORECASE,
 )
 _QUOTES: Final = "`'\"“”‘’"
+# A path by itself asks for its file; one with a line is no name but a place in it.
+_PATH: Final = re.compile(
+    r"(?:[^\s/\\]*+[/\\])++[^\s/\\:#]+\.[A-Za-z]\w{0,7}|(?:[^\s/\\]*+[/\\])*+[^\s/\\:#]+\.[A-Za-z]\w{0,7}(?::|#L)\d[\d:,L-]*+"
+)
+_PLACE: Final = re.compile(r"(?::|#L)\d")
+# "which CSS rule hides …", "what classes represent …": among the first words, the kind of thing that is asked for.
+_ASKS_KIND: Final = frozenset("which what find show list".split())
+_KIND_WITHIN: Final = 3
 # Signs that make a word an identifier rather than English: camelCase, snake_case, dots, digits inside, sigils. Each
 # looks for the first of its signs and gives nothing back: a pasted word may have thousands of letters.
 _CODE_LIKE: Final = re.compile(
@@ -104,7 +113,8 @@ class Analysis:
     `name` is the symbol that a symbol question asks for, else "". `kind_hint` is the kind it names, else "".
     `whole` is the question as asked, white space folded; `text` what of it is searched for and embedded. `words` are
     its lower-case sub-words without stop words; `terms` the index terms of the same, distinct, in order;
-    `identifiers` the code-like words as written.
+    `identifiers` the code-like words as written; `mentions` the places in files that it names, a trace's innermost
+    frame first; `message` what an error says, without its class.
     """
 
     type: QuestionType
@@ -115,6 +125,8 @@ class Analysis:
     name: str = ""
     kind_hint: str = ""
     identifiers: tuple[str, ...] = ()
+    mentions: tuple[Mention, ...] = ()
+    message: str = ""
 
 
 def _unquote(word: str) -> str:
@@ -157,6 +169,8 @@ def _symbol(text: str) -> tuple[str, str] | None:
             if kind in {"heading", "rule", "element", "keyframes", "at-rule"}:
                 return _unquote(name), kind
     name, kind = _split_kind(text.strip().rstrip("?"))
+    if _PATH.fullmatch(_unquote(name)):
+        return ("", kind) if not _PLACE.search(name) else None
     if _looks_like_name(name) and (kind or len(text.split()) == 1 or text.strip()[0] in ".#@"):
         return _unquote(name), kind
     return None
@@ -217,25 +231,41 @@ def _web_text(text: str) -> str:
     return re.sub(r"\bhow to\b", " ", " ".join(kept), flags=re.IGNORECASE).strip() or text
 
 
+def _asked_kind(text: str) -> str:
+    """The kind of thing that a sentence asks for, as in "which CSS rule …", else ""."""
+    first, *rest = text.lower().split()[: _KIND_WITHIN + 1] or [""]
+    if first not in _ASKS_KIND:
+        return ""
+    singular = (form for word in rest for form in (word, word.removesuffix("s"), word.removesuffix("es")))
+    return next((_KIND_WORDS[form] for form in singular if form in _KIND_WORDS), "")
+
+
 def analyse(question: str) -> Analysis:
     """Understands a question of any text. Never raises: quotes, operators and 40 kB of text are questions too."""
     text = " ".join(question[:MAX_CHARACTERS].split())
+    asked = Analysis(type="phrase", text=text, whole=text, words=(), terms=(), mentions=mentions(question))
+    error, message = error_shown(question)
+    if message or is_trace(question):
+        searched = f"{error} {message}".strip() or text
+        return _with_words(replace(asked, type="error", text=searched, message=message))
     symbol = _symbol(text) if len(text) <= 200 else None
-    name, kind = symbol or ("", "")
-    kind_of_question: QuestionType = "symbol" if symbol else _type_of(text)
-    searched = name if symbol else (_web_text(text) if kind_of_question == "web" else text)
-    words = tuple(dict.fromkeys(content_words(subwords(searched))))[:MAX_TERMS]
-    identifiers = dict.fromkeys(
-        bare for word in text.split() if is_code_like(bare := _unquote(word.strip("().,;:!?"))) and not symbol
-    )
-    return Analysis(
-        type=kind_of_question,
-        text=searched,
-        whole=text,
-        words=words,
-        terms=_query_terms(searched),
-        name=name,
-        kind_hint=kind,
+    if symbol:
+        name, kind = symbol
+        return _with_words(replace(asked, type="symbol", text=name or text, name=name, kind_hint=kind))
+    found = _type_of(text)
+    searched = _web_text(text) if found == "web" else text
+    return _with_words(replace(asked, type=found, text=searched, kind_hint=_asked_kind(text)))
+
+
+def _with_words(asked: Analysis) -> Analysis:
+    """With what follows from the text that is searched for."""
+    words = dict.fromkeys(content_words(subwords(asked.text)))
+    code_like = (_unquote(word.strip("().,;:!?")) for word in (() if asked.name else asked.text.split()))
+    identifiers = dict.fromkeys(word for word in code_like if is_code_like(word))
+    return replace(
+        asked,
+        words=tuple(words)[:MAX_TERMS],
+        terms=_query_terms(asked.text),
         identifiers=tuple(identifiers)[:8],
     )
 
@@ -250,6 +280,11 @@ def phrase_terms(analysis: Analysis) -> tuple[str, ...]:
     """The terms of a question in order, stop words too, to look for it verbatim; () when it is too short for that."""
     found = tuple(terms(analysis.whole))
     return found if MIN_PHRASE <= len(found) <= MAX_TERMS else ()
+
+
+def bare_name(name: str) -> str:
+    """`c` of `a.b.c`, `A#c` and `A::c`."""
+    return name.replace("#", ".").replace("::", ".").rsplit(".", 1)[-1].removesuffix("()")
 
 
 def compound_terms(analysis: Analysis) -> tuple[str, ...]:

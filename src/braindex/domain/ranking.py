@@ -39,12 +39,15 @@ class Weights:
     written: float
     coherence: float
     saturation: float
+    pointed: float = 2.0
+    kind: float = 0.3
 
 
 _PHRASE: Final = Weights(0.7, 0.2, 0.2, 0.4, 0.0, 0.3, 0.2, 0.1, 0.2, 0.0, 0.0, 2.0, 0.3, 2.0, 0.4, 0.8)
 WEIGHTS: Final[Mapping[QuestionType, Weights]] = {
     "phrase": _PHRASE,
     "how": _PHRASE,
+    "error": _PHRASE,
     "symbol": Weights(0.7, 0.2, 0.2, 0.4, 0.0, 0.3, 0.2, 0.1, 0.2, 0.0, 0.0, 2.0, 0.0, 2.0, 0.4, 0.7),
     "action": Weights(0.9, 0.4, 0.35, 0.0, 0.1, 0.0, 0.0, 0.0, 0.3, 0.8, 0.2, 2.0, 0.3, 2.0, 0.1, 1.0),
     "web": Weights(0.7, 0.3, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.3, 2.0, 0.0, 1.0),
@@ -76,6 +79,7 @@ class Candidate:
     soft_name: float = 0.0
     soft_path: float = 0.0
     written: float = 0.0
+    pointed: float = 0.0
     exact: float = 0.0
     score: float = 0.0
 
@@ -155,17 +159,19 @@ def exact_match(asked: str, entity: Headed) -> float:
     return 0.0
 
 
+def is_kind(asked: str, entity: Headed) -> bool:
+    """Whether an entity is of the kind asked for: any callable is a function, any type a class."""
+    if asked == "function":
+        return entity.kind in CALLABLE_KINDS
+    if asked == "class":
+        return entity.kind in TYPE_KINDS
+    return entity.kind == asked
+
+
 def kind_factor(analysis: Analysis, entity: Headed) -> float:
     """Less for another kind than the one asked for: a `.button` asked for is a rule, a `Foo class` is a class."""
-    asked = analysis.kind_hint
-    if asked:
-        if asked == "function":
-            same = entity.kind in CALLABLE_KINDS
-        elif asked == "class":
-            same = entity.kind in TYPE_KINDS
-        else:
-            same = entity.kind == asked
-        return 1.0 if same else 0.7
+    if analysis.kind_hint:
+        return 1.0 if is_kind(analysis.kind_hint, entity) else 0.7
     if analysis.name[:1] in {".", "#"} and analysis.name[1:2].isalpha():
         return 1.0 if entity.kind in {"rule", "element"} else 0.7
     return 0.9 if entity.kind in {"file", "code-block", "property", "checklist-item"} else 1.0
@@ -201,7 +207,6 @@ _OLD: Final = re.compile(
 )
 _DECLARATION: Final = re.compile(r"\.(d\.[cm]?ts|pyi)$", re.IGNORECASE)
 _PROSE_LANGUAGES: Final = frozenset({"markdown", "html"})
-_INDEX_STEMS: Final = frozenset({"__init__", "index"})
 _ASKS: Final[tuple[tuple[re.Pattern[str], float, re.Pattern[str]], ...]] = (
     (_TEST, 0.25, re.compile(r"\b(tests?|testing|specs?|fixtures?|mock\w*|assert\w*)\b", re.IGNORECASE)),
     (
@@ -345,10 +350,12 @@ def path_penalty(
             factor *= 0.1
         if language == "text" and not wants.configuration:
             factor *= 0.1
-    if analysis.type in {"phrase", "how", "symbol"} and not wants.old and (looks.old or _in_old_folder(path, old)):
+    if (
+        analysis.type in {"phrase", "how", "symbol", "error"}
+        and not wants.old
+        and (looks.old or _in_old_folder(path, old))
+    ):
         factor *= 0.2
-    if analysis.type == "action" and file_stem(path) in _INDEX_STEMS:
-        factor *= 0.5
     return factor
 
 
@@ -363,6 +370,7 @@ Signal = Callable[[Candidate], float]
 def _signals(analysis: Analysis, idf: Mapping[str, float]) -> list[tuple[str, Signal, bool]]:
     """(weight's name, signal, whether it is divided by its largest value)."""
     by_file: dict[str, float] = {}
+    asked = "" if analysis.type == "symbol" else analysis.kind_hint
 
     def in_file_stem(one: Candidate) -> float:
         path = one.entity.path
@@ -384,6 +392,8 @@ def _signals(analysis: Analysis, idf: Mapping[str, float]) -> list[tuple[str, Si
         ("type", lambda one: float(one.entity.kind in TYPE_KINDS), False),
         ("exact", attrgetter("exact"), False),
         ("written", attrgetter("written"), False),
+        ("pointed", attrgetter("pointed"), False),
+        ("kind", lambda one: float(bool(asked) and is_kind(asked, one.entity)), False),
         ("identifier", lambda one: identifier_signal(analysis, one.entity), False),
     ]
 
@@ -451,7 +461,7 @@ def _penalties(analysis: Analysis, candidates: Sequence[Candidate], waived: Waiv
         of_file[one.entity.path, one.entity.language] * (1.0 if one.written else FRAGMENTS.get(one.entity.kind, 1.0))
         for one in candidates
     ]
-    named = [index for index, one in enumerate(candidates) if one.exact >= 1.0]
+    named = [index for index, one in enumerate(candidates) if one.exact >= 1.0 or one.pointed]
     best = max((factors[index] for index in named), default=1.0)
     for index in named:
         factors[index] /= best

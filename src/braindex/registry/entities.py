@@ -128,6 +128,29 @@ class Entities:
                 found.update((row[0], row[1:]) for row in self._database.rows(sql, [*some, *parameters]))
         return sorted(found, key=lambda row: (found[row], row))
 
+    def names_beginning(self, start: str) -> dict[str, int]:
+        """The names that begin with some letters, whatever the case, and how many entities have each."""
+        low = storable(start).casefold()
+        sql = "SELECT name, count(*) FROM entities WHERE name_key >= ? AND name_key < ? GROUP BY name"
+        return dict(self._database.rows(sql, (low, low[:-1] + chr(ord(low[-1]) + 1)))) if low else {}
+
+    def files_called(self, name: str, narrowed: EntityFilter) -> dict[str, int]:
+        """Row of the `file` entity by path, of every file of a name, whatever the case; by path."""
+        condition, parameters = conditions(narrowed)
+        sql = (
+            "SELECT path, row FROM entities JOIN files ON files.id = entities.file "
+            f"WHERE name_key = ? AND kind = 'file' AND {condition} ORDER BY path"
+        )
+        return dict(self._database.rows(sql, (storable(name).casefold(), *parameters)))
+
+    def around(self, path: str, line: int) -> dict[int, str]:
+        """Name by row of the entities whose lines hold a line, the innermost first, the file itself left out."""
+        sql = (
+            "SELECT row, name FROM entities WHERE file = (SELECT id FROM files WHERE path = ?) "
+            "AND line <= ? AND end_line >= ? AND kind <> 'file' ORDER BY line DESC, end_line, row"
+        )
+        return dict(self._database.rows(sql, (storable(path), line, line)))
+
     def totals(self, column: str) -> dict[str, int]:
         """Entities by `language` or `kind`, the most frequent first."""
         sql = f"SELECT {column}, count(*) FROM entities GROUP BY 1 ORDER BY 2 DESC, 1"

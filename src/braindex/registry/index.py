@@ -256,6 +256,18 @@ class IndexStore(Closing):
         """Rows whose name or qualified name is one of these, whatever the case; by path, line, name."""
         return self._tables.entities.rows_by_name(names, narrowed)
 
+    def names_beginning(self, start: str) -> dict[str, int]:
+        """The names that begin with some letters, whatever the case, and how many entities have each."""
+        return self._tables.entities.names_beginning(start)
+
+    def files_called(self, name: str, narrowed: EntityFilter = _EVERYTHING) -> dict[str, int]:
+        """Row of the `file` entity by path, of every file of a name (`http.py`), whatever the case; by path."""
+        return self._tables.entities.files_called(name, narrowed)
+
+    def around(self, path: str, line: int) -> dict[int, str]:
+        """Name by row of the entities of a file whose lines hold a line, the innermost first, the file left out."""
+        return self._tables.entities.around(path, line)
+
     def rows_of(self, ids: Iterable[str]) -> dict[str, int]:
         """Rows by id; unknown ids are left out."""
         return self._tables.entities.rows_of(ids)

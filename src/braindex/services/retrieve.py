@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from braindex.domain.engines import EngineFailed
 from braindex.domain.ports import DenseIndex, Embedder, Vector, VectorSource, WordModel
-from braindex.domain.question import Analysis, analyse, compound_terms, phrase_terms
+from braindex.domain.question import Analysis, analyse
 from braindex.domain.ranking import (
     WEIGHTS,
     Candidate,
@@ -20,13 +20,11 @@ from braindex.domain.results import Workspace
 from braindex.domain.units import EntityFilter
 from braindex.domain.words import terms
 from braindex.registry.index import IndexStore
+from braindex.services.evidence import as_meant, named_rows, pointed_rows, written_rows
 
 # Candidates of each arm. Measured on labelled questions over 15 repositories: 40 to 250 are within noise of each
 # other, and every candidate costs time.
 ARM_LIMIT: Final = 40
-WRITTEN_FEW: Final = 12  # places in which a name or a sentence may stand before it says less about each of them …
-WRITTEN_MOST: Final = 60  # … and beyond which it says nothing
-NAMED_LIMIT: Final = 200  # entities of the very name asked for
 FEEDBACK_SOURCES: Final = 4
 FEEDBACK_WEIGHT: Final = 0.4
 _FLOAT_BYTES: Final = 4
@@ -104,7 +102,7 @@ class Retriever:
 
         Where the index is another model's, or the provider fails, the question's words alone are searched for.
         """
-        analysis = analyse(text)
+        analysis = as_meant(self._store, analyse(text))
         while True:
             made_with = self._store.model()
             asked = self._asked(analysis.text, made_with)
@@ -138,9 +136,10 @@ class Retriever:
         among = None if narrowed.is_empty else self._store.rows(narrowed)
         dense = self._dense.begin(vector, ARM_LIMIT, among) if vector is not None else list
         lexical = dict(self._store.search(analysis.terms, ARM_LIMIT, narrowed))
-        written = self._written(analysis, narrowed)
-        named = self._named(analysis, narrowed)
-        rows = list(dict.fromkeys([*(row for row, _ in dense()), *lexical, *written, *named]))
+        written = written_rows(self._store, analysis, narrowed)
+        named = named_rows(self._store, analysis, narrowed)
+        pointed = pointed_rows(self._store, analysis, narrowed)
+        rows = list(dict.fromkeys([*(row for row, _ in dense()), *lexical, *written, *named, *pointed]))
         remark = self._dense.remark
         distances = self._dense.distances(vector, rows) if vector is not None else {}
         total = self._store.entity_count()
@@ -149,35 +148,17 @@ class Retriever:
         kept = [row for row in rows if distances.get(row, float("inf")) <= threshold]
         if len(kept) < len(rows):
             telling = self._hit(analysis.terms, self._telling(analysis, counts, total), lexical)
-            telling |= written.keys() | named
+            telling |= written.keys() | named | pointed.keys()
             far = [row for row in rows if distances.get(row, float("inf")) > threshold and row not in telling]
             telling |= self._store.rows_with(self._telling(analysis, counts, total), far)
             kept = [row for row in rows if row in telling or distances.get(row, float("inf")) <= threshold]
         candidates = self._candidates(kept, distances, lexical)
         for one in candidates:
             one.written = written.get(one.row, 0.0)
+            one.pointed = pointed.get(one.row, 0.0)
         self._measure(analysis, question, candidates, idf)
         note = "; ".join(part for part in (question.note, remark) if part)
         return Retrieved(analysis, tuple(rank(analysis, candidates, idf, narrowed)), note)
-
-    def _written(self, analysis: Analysis, narrowed: EntityFilter) -> dict[int, float]:
-        """Rows that hold the question word for word, or the symbol it asks for: an error message, an option, a key.
-
-        1 where that is in few places, less where it is in many, nothing where it is everywhere.
-        """
-        found: dict[int, float] = {}
-        for words in (phrase_terms(analysis), compound_terms(analysis)):
-            rows = self._store.search_phrase(words, WRITTEN_MOST + 1, narrowed)
-            if len(rows) <= WRITTEN_MOST:
-                worth = min(1.0, WRITTEN_FEW / max(1, len(rows)))
-                found.update((row, max(worth, found.get(row, 0.0))) for row in rows)
-        return found
-
-    def _named(self, analysis: Analysis, narrowed: EntityFilter) -> list[int]:
-        """Rows whose very name the question is, asks for or holds; however far their vectors lie, they are meant."""
-        names = [name for name in (analysis.name, analysis.whole, *analysis.identifiers) if name]
-        last_parts = [name.replace("#", ".").replace("::", ".").rsplit(".", 1)[-1] for name in names]
-        return self._store.rows_by_name([*names, *last_parts], narrowed)[:NAMED_LIMIT]
 
     @staticmethod
     def _telling(analysis: Analysis, counts: Mapping[str, int], total: int) -> list[str]:
