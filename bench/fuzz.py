@@ -5,7 +5,8 @@ usage: python bench/fuzz.py [--language NAME …] [--minutes 10] [--seed 1] [--s
 Inputs are random bytes, runs of telling tokens, and mutations of real files: the samples in tests/languages, and the
 files of the folders that are named (ranges deleted, moved or repeated many times, brackets, control and broken UTF-8
 bytes put in, line ends mixed, cut off). Checked of each: no exception but the documented, spans nested or disjoint,
-lines within the file, ids that differ, names, and the CPU time that a file of its size may take.
+lines within the file, ids that differ, names, references with a name and a line, and the CPU time that a file of its
+size may take.
 
 A child process works through the seeds of a language and says which one it begins; where it dies or is silent for a
 minute, that seed is the finding. `--state` remembers how far each language came and goes on from there. Findings are
@@ -25,9 +26,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from braindex import extract_entities
 from braindex.indexing.extract import ParseTimeout, TooManyDefinitions
 from braindex.indexing.extract_parse import budget_for
+from braindex.indexing.passages import index_file
 from braindex.languages import LANGUAGES, LanguageSpec
 
 SAMPLES = Path(__file__).resolve().parents[1] / "tests" / "languages"
@@ -118,9 +119,9 @@ def wrong(spec: LanguageSpec, source: bytes) -> str:
     """Which promise an input breaks, or ""."""
     started = time.thread_time()
     try:
-        entities = extract_entities("a" + spec.suffixes[0], source)
+        found = index_file("a" + spec.suffixes[0], source)
     except (ParseTimeout, TooManyDefinitions):  # it takes too long, or is data: the scan says so of the file
-        entities = []
+        found = []
     except Exception as error:  # noqa: BLE001 - whatever it is, it is what is looked for
         return type(error).__name__
     spent = time.thread_time() - started
@@ -128,6 +129,7 @@ def wrong(spec: LanguageSpec, source: bytes) -> str:
         return "CPU time"
     lines = source.replace(b"\r\n", b"\n").replace(b"\r", b"\n").count(b"\n") + 1
     ends: list[int] = []
+    entities = [one.entity for one in found if one.entity.kind not in {"file", "code-block"}]
     for one in entities:
         while ends and ends[-1] <= one.start:
             ends.pop()
@@ -138,6 +140,9 @@ def wrong(spec: LanguageSpec, source: bytes) -> str:
             return "lines"
         if not one.name:
             return "no name"
+    references = [one for row in found for one in row.references]
+    if not all(name and 1 <= line <= lines for _, name, line in references):
+        return "references"
     keys = {(one.kind, one.qualified_name, one.ordinal) for one in entities}
     return "" if len(keys) == len(entities) else "ids"
 

@@ -98,6 +98,7 @@ _PLACE: Final = re.compile(r"(?::|#L)\d")
 # "which CSS rule hides …", "what classes represent …": among the first words, the kind of thing that is asked for.
 _ASKS_KIND: Final = frozenset("which what find show list".split())
 _KIND_WITHIN: Final = 3
+_ACRONYM_WORDS: Final = range(3, 6)
 # Signs that make a word an identifier rather than English: camelCase, snake_case, dots, digits inside, sigils. Each
 # looks for the first of its signs and gives nothing back: a pasted word may have thousands of letters.
 _CODE_LIKE: Final = re.compile(
@@ -114,7 +115,7 @@ class Analysis:
     `whole` is the question as asked, white space folded; `text` what of it is searched for and embedded. `words` are
     its lower-case sub-words without stop words; `terms` the index terms of the same, distinct, in order;
     `identifiers` the code-like words as written; `mentions` the places in files that it names, a trace's innermost
-    frame first; `message` what an error says, without its class.
+    frame first; `message` what an error says, without its class; `acronyms` the initials of its runs of words.
     """
 
     type: QuestionType
@@ -127,6 +128,7 @@ class Analysis:
     identifiers: tuple[str, ...] = ()
     mentions: tuple[Mention, ...] = ()
     message: str = ""
+    acronyms: tuple[str, ...] = ()
 
 
 def _unquote(word: str) -> str:
@@ -267,7 +269,23 @@ def _with_words(asked: Analysis) -> Analysis:
         words=tuple(words)[:MAX_TERMS],
         terms=_query_terms(asked.text),
         identifiers=tuple(identifiers)[:8],
+        acronyms=_acronyms(asked.text) if asked.type in {"phrase", "how", "action"} else (),
     )
+
+
+def _acronyms(text: str) -> tuple[str, ...]:
+    """What code may call a run of words for short: `static site generation` is `ssg`, `server-sent events` `sse`.
+
+    Runs of three to five words; small words such as `of` are passed over or taken in.
+    """
+    words = [word for word in subwords(text) if word.isalpha()][:MAX_TERMS]
+    found = dict.fromkeys(
+        "".join(word[0] for word in some[start : start + size])
+        for some in (words, [word for word in words if word not in STOP_WORDS])
+        for size in _ACRONYM_WORDS
+        for start in range(len(some) - size + 1)
+    )
+    return tuple(found)
 
 
 _STOP_TERMS: Final = frozenset(stem(word) for word in STOP_WORDS) | STOP_WORDS

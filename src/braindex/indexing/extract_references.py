@@ -29,6 +29,8 @@ def places(found: Iterable[tuple[str, Node]], source: Source) -> Iterator[Place]
 
 def bare_name(text: str) -> str:
     """`c` of `a.b.c`, `layer` of `'./router/layer.js'`, "" where nothing is left or it is too long."""
+    if not text:  # a name that the parser put in where the source lacks one
+        return ""
     if text[0] in _QUOTES:
         text = text.strip(_QUOTES).replace("\\", "/").rstrip("/").rpartition("/")[2]
         text = text.partition(".")[0] if text.strip(".") else ""

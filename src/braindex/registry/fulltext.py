@@ -95,6 +95,12 @@ class FullText:
                 counts[term] = int(found or 0)
         return {term: counts[term] for term in wanted}
 
+    def in_names(self, term: str) -> bool:
+        """Whether a term stands in any name or path."""
+        words = _clean([term])
+        sql = "SELECT 1 FROM fulltext WHERE fulltext MATCH ? LIMIT 1"
+        return bool(words) and bool(self._database.rows(sql, (f"{{name path}} : {_quoted(words[0])}",)))
+
     def search(self, terms: Sequence[str], limit: int, narrowed: EntityFilter) -> list[tuple[int, float]]:
         """The best `limit` rows with their BM25 scores, best first; ties by path, line, name."""
         rare, frequent = self.searched(terms)

@@ -311,6 +311,10 @@ class IndexStore(Closing):
         """In how many entities each term occurs."""
         return self._tables.fulltext.frequencies(terms)
 
+    def in_names(self, term: str) -> bool:
+        """Whether a term stands in any entity's name or path."""
+        return self._tables.fulltext.in_names(term)
+
     # References
 
     def references(self, rows: Iterable[int]) -> dict[int, tuple[Reference, ...]]:

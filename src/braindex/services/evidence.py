@@ -16,6 +16,8 @@ WRITTEN_FEW: Final = 12  # places in which a name or a sentence may stand before
 WRITTEN_MOST: Final = 60  # … and beyond which it says nothing
 NAMED_LIMIT: Final = 200  # entities of the very name asked for
 MOST_SHINGLES: Final = 12  # of an error message are looked up, the rarest
+_FEW_SHARE: Final = 20  # an acronym in over a twentieth of the entities is a word like others …
+_FEW_LEAST: Final = 50  # … unless these are so few that a twentieth of them says nothing
 _OUTER: Final = 0.85  # what the next frame of a trace is worth, beside the one before
 _MEMBER: Final = 0.3  # what lies in the file that a path names, beside the file
 _MOST_MEMBERS: Final = 40
@@ -74,6 +76,14 @@ def as_meant(store: IndexStore, analysis: Analysis) -> Analysis:
     if analysis.name:
         return replace(analyse(name), type="symbol", name=name, whole=analysis.whole, kind_hint=analysis.kind_hint)
     return replace(analyse(analysis.text.replace(asked, name)), type=analysis.type, whole=analysis.whole)
+
+
+def with_acronyms(store: IndexStore, analysis: Analysis) -> Analysis:
+    """The question with those of its acronyms as terms that something here is called by."""
+    counts = store.frequencies(analysis.acronyms)
+    most = max(store.entity_count() // _FEW_SHARE, _FEW_LEAST)
+    used = [one for one in analysis.acronyms if 0 < counts[one] <= most and store.in_names(one)]
+    return replace(analysis, terms=tuple(dict.fromkeys([*analysis.terms, *used]))) if used else analysis
 
 
 def named_rows(store: IndexStore, analysis: Analysis, narrowed: EntityFilter) -> list[int]:

@@ -20,7 +20,7 @@ from braindex.domain.results import Workspace
 from braindex.domain.units import EntityFilter
 from braindex.domain.words import terms
 from braindex.registry.index import IndexStore
-from braindex.services.evidence import as_meant, named_rows, pointed_rows, written_rows
+from braindex.services.evidence import as_meant, named_rows, pointed_rows, with_acronyms, written_rows
 
 # Candidates of each arm. Measured on labelled questions over 15 repositories: 40 to 250 are within noise of each
 # other, and every candidate costs time.
@@ -102,7 +102,7 @@ class Retriever:
 
         Where the index is another model's, or the provider fails, the question's words alone are searched for.
         """
-        analysis = as_meant(self._store, analyse(text))
+        analysis = with_acronyms(self._store, as_meant(self._store, analyse(text)))
         while True:
             made_with = self._store.model()
             asked = self._asked(analysis.text, made_with)

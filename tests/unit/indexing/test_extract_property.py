@@ -7,23 +7,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from braindex.domain.entities import KINDS
-from braindex.indexing.extract import ParseTimeout, extract_entities
+from braindex.indexing.extract import ParseTimeout, extract
 from braindex.languages import LANGUAGES
 
 SAMPLES = {path.suffix: path.read_bytes() for path in sorted(Path(__file__).parents[2].glob("languages/*/sample.*"))}
 SUFFIXES = sorted(suffix for spec in LANGUAGES for suffix in spec.suffixes)
 TOKENS = (
     b"\r", b"\n", b"\r\n", b"\x00", b"\xff", b"\xef\xbb\xbf", b"{", b"}", b"(", b")", b"<", b"</", b"/*", b"*/", b"#", b"```",
-    b'"""', b"'", b"`${", b"@", b"=>", b"class ", b"def f(", b"\t", b"> ", b"- [ ] ", b"---\n", b"\xf0\x9f\x9a\x80",
+    b'"""', b"'", b"`${", b"@", b"=>", b"class ", b"def f(", b"\t", b"> ", b"- [ ] ", b"---\n", b"\xf0\x9f\x9a\x80", b"a.()", b"new ", b"import ",
 )  # fmt: skip
 bounded = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def _check(path: str, source: bytes) -> None:
     try:
-        entities = extract_entities(path, source)
+        extracted = extract(path, source)
     except ParseTimeout:  # a few broken texts of a few bytes send a grammar into endless error recovery
         return
+    entities = extracted.entities
     lines = len(source.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n"))
     for entity in entities:
         assert entity.kind in KINDS
@@ -32,6 +33,8 @@ def _check(path: str, source: bytes) -> None:
         assert 0 <= entity.start < entity.end <= len(source)
     assert len({(one.kind, one.qualified_name, one.ordinal) for one in entities}) == len(entities)
     assert [one.start for one in entities] == sorted(one.start for one in entities)
+    for references in (extracted.outside, *extracted.references):
+        assert all(name and 1 <= line <= lines for _, name, line in references)
     open_ends: list[int] = []
     for entity in entities:
         while open_ends and open_ends[-1] <= entity.start:
@@ -69,4 +72,4 @@ def test_a_mutilated_sample_is_taken(suffix: str, chance: random.Random):
 @given(st.sampled_from(sorted(SAMPLES)), st.text(max_size=200))
 def test_text_and_its_utf8_bytes_give_the_same(suffix: str, text: str):
     source = text.encode("utf-8", "surrogatepass")
-    assert extract_entities("a" + suffix, text) == extract_entities("a" + suffix, source)
+    assert extract("a" + suffix, text) == extract("a" + suffix, source)

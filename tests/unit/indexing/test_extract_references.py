@@ -105,3 +105,10 @@ def test_what_a_file_refers_to_outside_its_entities_is_the_files_own():
     }
     assert found["file"] == (("import", "os", 1), ("call", "walk", 2))
     assert found["function"] == (("call", "g", 5),)
+
+
+@pytest.mark.parametrize(("path", "source"), [("a.py", "a.b.()\nload()\n"), ("a.js", "new a.()\nload()\n")])
+def test_a_call_whose_name_is_still_being_typed_refers_to_nothing(path: str, source: str) -> None:
+    """The parser puts a name of no length where one is missing."""
+    assert ("call", "load", 2) in references(path, source)[""]
+    assert all(name for _, name, _ in references(path, source)[""])
