@@ -28,7 +28,7 @@ from pathlib import Path
 
 from braindex.indexing.extract import ParseTimeout, TooManyDefinitions
 from braindex.indexing.extract_parse import budget_for
-from braindex.indexing.passages import index_file
+from braindex.indexing.passages import Indexed, index_file
 from braindex.languages import LANGUAGES, LanguageSpec
 
 SAMPLES = Path(__file__).resolve().parents[1] / "tests" / "languages"
@@ -138,8 +138,13 @@ def wrong(spec: LanguageSpec, source: bytes) -> str:
         ends.append(one.end)
         if not 1 <= one.line <= one.end_line <= lines or not 0 <= one.start < one.end <= len(source):
             return "lines"
-        if not one.name:
-            return "no name"
+    return _wrong_names(found, lines)
+
+
+def _wrong_names(found: list[Indexed], lines: int) -> str:
+    entities = [one.entity for one in found]
+    if not all(one.name for one in entities):
+        return "no name"
     references = [one for row in found for one in row.references]
     if not all(name and 1 <= line <= lines for _, name, line in references):
         return "references"

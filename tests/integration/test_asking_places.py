@@ -104,3 +104,16 @@ def test_a_name_that_exists_is_taken_as_it_is_written(asked) -> None:
 def test_the_kind_of_thing_asked_for_comes_first(asked) -> None:
     assert asked("which CSS rule hides the sidebar")[0].kind == "rule"
     assert asked("which function hides the sidebar")[0].kind == "function"
+
+
+def test_initials_find_what_is_called_by_them(app: App, make_project) -> None:
+    root = make_project(
+        {
+            "src/ssg.py": "def build(pages):\n    return [render(page) for page in pages]\n",
+            "src/files.py": "def serve_static(path):\n    return read(path)\n",
+        }
+    )
+    workspace = app.workspaces.open(root)
+    app.scans.run(workspace)
+    answer = app.asking.ask(workspace, Question("how does static site generation work"))
+    assert "src/ssg.py" in [one.path for one in answer.sources][:2]

@@ -208,7 +208,16 @@ _OLD: Final = re.compile(
 _DECLARATION: Final = re.compile(r"\.(d\.[cm]?ts|pyi)$", re.IGNORECASE)
 _PROSE_LANGUAGES: Final = frozenset({"markdown", "html"})
 _ASKS: Final[tuple[tuple[re.Pattern[str], float, re.Pattern[str]], ...]] = (
-    (_TEST, 0.25, re.compile(r"\b(tests?|testing|specs?|fixtures?|mock\w*|assert\w*)\b", re.IGNORECASE)),
+    (
+        _TEST,
+        0.25,
+        re.compile(
+            r"\b(tests?|specs?|fixtures?|mocks?)\s+(for|of|that|which|cover\w*|files?|cases?|suites?|functions?|data)\b"
+            r"|\b(unit|integration|regression|end-to-end|which|what|the|all|failing|add)\s+(tests?|specs?|fixtures?)\b"
+            r"|\b(is|are|was|were|how)\b.*\btested\b|\bfixtures?\b|\bconftest\b",
+            re.IGNORECASE,
+        ),
+    ),
     (
         _EXAMPLE,
         0.25,
@@ -218,6 +227,9 @@ _ASKS: Final[tuple[tuple[re.Pattern[str], float, re.Pattern[str]], ...]] = (
     ),
     (_BUILT, 0.25, re.compile(r"\b(dist|build|built|bundles?|generated)\b", re.IGNORECASE)),
 )
+# "mocking requests in tests": the question speaks of tests, but is not one for them: half of what holds them back.
+_SPEAKS_OF_TESTS: Final = re.compile(r"\b(tests?|testing|specs?|mock\w*|assert\w*)\b", re.IGNORECASE)
+_SPOKEN_OF: Final = 2.0
 _ASKS_OLD: Final = re.compile(r"\b(v\d+|legacy|compat\w*|deprecated|vendor\w*|old)\b", re.IGNORECASE)
 _ASKS_DECLARATION: Final = re.compile(r"\b(declarations?|typings?|stubs?|d\.ts|pyi)\b", re.IGNORECASE)
 _ASKS_PROSE: Final = re.compile(
@@ -313,6 +325,7 @@ class _Wants:
     old: bool
     prose: bool
     configuration: bool
+    speaks_of_tests: bool
 
 
 @lru_cache(maxsize=64)
@@ -327,6 +340,7 @@ def _wants(text: str, waived: Waived) -> _Wants:
         old=_ASKS_OLD.search(text) is not None,
         prose=prose,
         configuration=prose or waived.configuration or _ASKS_CONFIGURATION.search(text) is not None,
+        speaks_of_tests=_SPEAKS_OF_TESTS.search(text) is not None,
     )
 
 
@@ -343,6 +357,8 @@ def path_penalty(
     ):
         if is_one and not wanted:
             factor *= penalty
+    if looks.test and wants.speaks_of_tests and not wants.test:
+        factor *= _SPOKEN_OF
     if analysis.type != "web":
         if looks.declaration and not wants.declaration:
             factor *= 0.1

@@ -102,6 +102,32 @@ def test_a_question_that_names_the_thing_waives_the_penalty(question: str, path:
     assert path_penalty(analyse(question), path, language) == 1.0
 
 
+def test_a_question_that_only_speaks_of_tests_waives_half_of_what_holds_them_back() -> None:
+    held = path_penalty(analyse("sending requests over a socket"), "tests/test_a.py", "python")
+    spoken_of = path_penalty(analyse("mocking requests while testing"), "tests/test_a.py", "python")
+    assert held < spoken_of < 1.0
+
+
+def test_files_called_index_are_not_held_back() -> None:
+    for path in ("lib/mailer/index.js", "pkg/__init__.py"):
+        assert path_penalty(analyse("Send the message to the server"), path, "javascript") == 1.0
+
+
+def test_the_kind_asked_for_counts_in_a_sentence() -> None:
+    rule = _candidate(_entity(".sidebar", "a.css", "rule"))
+    function = _candidate(_entity("sidebar", "src/a.py"))
+    assert _order("which CSS rule hides the bar", function, rule)[0] == "a.css:.sidebar"
+
+
+def test_a_place_that_the_question_names_is_not_held_back() -> None:
+    frame = _candidate(_entity("test_load", "tests/test_a.py"), dense=0.1)
+    frame.pointed = 1.0
+    other = _candidate(_entity("load", "src/a.py"), dense=0.9)
+    assert _order('File "tests/test_a.py", line 2, in test_load\nTypeError: wrong', other, frame)[0] == (
+        "tests/test_a.py:test_load"
+    )
+
+
 def test_a_heading_asked_for_by_its_own_text_is_not_held_back_as_prose() -> None:
     heading = _candidate(_entity("Running Tests", "Readme.md", "heading"), dense=0.4, lexical=2.0)
     code = _candidate(_entity("run_tests", "src/a.py"), dense=0.9, lexical=2.0)
