@@ -2,8 +2,9 @@
 
 usage: python training/export.py FOLDER VOCAB.txt TABLE.npz [TABLE.npz …] [--dimension 256]
 
-Several tables (other seeds of one vocabulary) are laid side by side and turned to their principal axes, of which the
-first `--dimension` are kept: an ensemble at the cost of one.
+Several tables (other seeds of one vocabulary, or the table that one was trained further from) are laid side by side
+and turned to their principal axes, of which the first `--dimension` are kept: an ensemble at the cost of one. A table
+may be one that train.py wrote or one that the product has.
 """
 
 import argparse
@@ -18,13 +19,28 @@ Floats = npt.NDArray[np.float32]
 STEPS = 127  # of an int8 on either side of 0
 
 
+def read_table(file: Path) -> dict[str, Floats]:
+    """`table` (size, dimension), and the scales `documents` and `questions` (size, 1), of a trained or a shipped table.
+
+    A shipped one is scaled so that its rows have a mean length of 1.
+    """
+    with np.load(file) as found:
+        if "dscale" not in found.files:
+            return {name: found[name] for name in ("table", "documents", "questions")}
+        step = found["dscale"].astype(np.float32)[:, None]
+        rows = found["table"].astype(np.float32) * step
+        ratio = found["qscale"].astype(np.float32)[:, None] / np.maximum(step, 1e-8)
+    rows /= np.linalg.norm(rows, axis=1).mean()
+    return {"table": rows, "documents": np.ones_like(ratio), "questions": ratio}
+
+
 def merged(files: list[Path], dimension: int) -> tuple[Floats, Floats]:
     """Rows for passages, and for each token the ratio of its question's scale to its passage's."""
     tables, ratios = [], []
     for file in files:
-        with np.load(file) as found:
-            tables.append(found["table"] * found["documents"])
-            ratios.append(found["questions"] / np.where(np.abs(found["documents"]) < 1e-4, 1e-4, found["documents"]))
+        found = read_table(file)
+        tables.append(found["table"] * found["documents"])
+        ratios.append(found["questions"] / np.where(np.abs(found["documents"]) < 1e-4, 1e-4, found["documents"]))
     rows = np.concatenate([one / np.linalg.norm(one, axis=1).mean() for one in tables], axis=1)
     ratio: Floats = np.mean(ratios, axis=0)[:, 0]
     if rows.shape[1] > dimension:

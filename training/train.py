@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from encode import NAME_FIELD, PATH_FIELD
+from export import read_table
 from scipy import sparse
 
 Floats = npt.NDArray[np.float32]
@@ -217,14 +218,13 @@ def main() -> None:
     parser.add_argument("--dimension", type=int, default=256)
     parser.add_argument("--size", type=int, default=30_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--start", type=Path)
+    parser.add_argument("--start", type=Path, help="a table to train further: train.py's or the product's")
     parser.add_argument("--leave", nargs="*", default=[], help="kinds of pairs to leave out")
     given = parser.parse_args()
     chance = np.random.default_rng(given.seed)
     parameters = fresh(given.size, given.dimension, chance)
     if given.start:
-        with np.load(given.start) as found:
-            parameters = {name: found[name] for name in parameters}
+        parameters = read_table(given.start)
     training = Training(Pairs(given.pairs, set(given.leave)), parameters, chance)
     training.run(given.epochs, given.batch, given.rate)
     np.savez(given.out, **training.parameters)  # type: ignore[arg-type]

@@ -134,7 +134,7 @@ def test_the_old_index_answers_until_the_new_one_is_whole(make_app, make_project
         assert during.sources[0].distance is not None  # by the bundled model, whose index still serves
         assert before.items() <= content(app, workspace).items()
         assert ask(app, workspace, "brand_new_thing").sources[0].path == "src/new.py"  # and is kept up to date
-        assert model_of(app, workspace) == "braindex-static-1"
+        assert model_of(app, workspace) == "braindex-static-2"
         gated.gate.set()
         app.scans.start(workspace).wait(60)
         answer = ask(app, workspace)
@@ -168,7 +168,7 @@ def test_back_to_the_bundled_model_the_words_alone_are_searched_until_the_new_in
     assert (after.coverage, after.sources[0].name, model_of(asking, workspace)) == (
         "",
         "charge_card",
-        "braindex-static-1",
+        "braindex-static-2",
     )
     assert openai.requests == []
 
@@ -316,7 +316,7 @@ def test_a_kill_while_the_new_index_is_put_in_place_leaves_the_old_one(openai, m
     child = scan_in_a_child({"BRAIN_DIR": str(brain), **by_openai(openai)}, root, die_at=3)
     assert child.wait(60) == -signal.SIGKILL
     app = make_app(**by_openai(openai))
-    assert (content(app, workspace), model_of(app, workspace)) == (before, "braindex-static-1")
+    assert (content(app, workspace), model_of(app, workspace)) == (before, "braindex-static-2")
     openai.requests.clear()
     app.scans.run(workspace)
     assert openai.requests == []  # everything was paid for before
@@ -387,7 +387,7 @@ def test_a_workspace_that_stays_here_never_reaches_the_provider(openai, make_app
     workspace = scanned(app, make_project({**SHOP, ".env": "MEMORY_MODE=local\n"}))
     answer = ask(app, workspace)
     assert (answer.sources[0].name, answer.coverage) == ("charge_card", "")
-    assert model_of(app, workspace) == "braindex-static-1"
+    assert model_of(app, workspace) == "braindex-static-2"
     assert openai.requests == []
     other = scanned(app, make_project(SHOP, name="other"))
     assert model_of(app, other).startswith("openai/")
@@ -463,7 +463,7 @@ def test_a_repository_cannot_choose_who_embeds_it(openai, make_app, make_project
     env = f"EMBEDDING=openai\nOPENAI_API_KEY={KEY}\nOPENAI_BASE_URL={openai.url}/v1\n"
     app = make_app()
     workspace = scanned(app, make_project({**SHOP, ".env": env}))
-    assert (model_of(app, workspace), openai.requests) == ("braindex-static-1", [])
+    assert (model_of(app, workspace), openai.requests) == ("braindex-static-2", [])
 
 
 START = """

@@ -22,10 +22,12 @@ _SCRIPT_FRAME: Final = re.compile(
     r"\(?(?:file://)?(?P<path>[^\s()]{1,400}?):(?P<line>\d{1,7}):\d{1,7}\)?"
 )
 _LOCATION: Final = re.compile(
-    r"(?<![\w/.@\\-])(?P<path>(?:[A-Za-z]:)?[\w./@\\~+-]{0,400}?[\w+-]\.[A-Za-z]\w{0,7})"
+    r"(?<![\w/.@\\~+-])(?P<path>(?:[A-Za-z]:)?[\w./@\\~+-]{0,400}?[\w+-]\.[A-Za-z]\w{0,7})"
     r"(?:(?::|#L|\()(?P<line>\d{1,7})(?:[:,]\d{1,7})?\)?)?(?![\w/\\]|\.\w)"
 )
-_TRACEBACK: Final = re.compile(r"Traceback \(most recent call last\)|^\s*at \S.*:\d+:\d+\)?$", re.MULTILINE)
+_TRACEBACK: Final = re.compile(
+    r"Traceback \(most recent call last\)|^[ \t]*+at \S[^\n]*:\d{1,7}:\d{1,7}\)?$", re.MULTILINE
+)
 _ERROR_NAME: Final = r"(?:[A-Za-z_][\w.]{0,120}?)?(?:Error|Exception|Warning|Fault|Panic)"
 _ERROR_LINE: Final = re.compile(
     r"^[>|E ]{0,8}(?:(?:Uncaught|Unhandled|Caused by:|thrown:|panic:|fatal:)\s+)?"
@@ -34,13 +36,13 @@ _ERROR_LINE: Final = re.compile(
     re.MULTILINE,
 )
 _FAILURE_LINE: Final = re.compile(
-    r"^\s{0,8}(?:[^\s:]{1,300}:\s)?(?:error|fatal|panic)(?: ?\[?[A-Z]{0,4}\d{1,6}\]?)?:\s+(?P<text>\S[^\n]*)$",
+    r"^[ \t]{0,8}+(?:[^\s:]{1,300}+:[ \t])?(?:error|fatal|panic)(?: ?\[?[A-Z]{0,4}\d{1,6}\]?)?:\s+(?P<text>\S[^\n]*)$",
     re.MULTILINE | re.IGNORECASE,
 )
 # What a program fills in: quoted text, numbers, paths, addresses, and what stands in brackets of any kind.
 _FILLED_IN: Final = re.compile(
     r"'[^'\n]{0,200}'|\"[^\"\n]{0,200}\"|`[^`\n]{0,200}`|“[^”\n]{0,200}”|‘[^’\n]{0,200}’|<[^<>\n]{0,200}>|\{[^{}\n]{0,200}\}"
-    r"|\[[^\[\]\n]{0,200}\]|\([^()\n]{0,200}\)|\b\d[\w.]{0,40}|(?<!\w)[\w.~-]{0,60}[/\\][^\s'\"]{1,200}|: "
+    r"|\[[^\[\]\n]{0,200}\]|\([^()\n]{0,200}\)|\b\d[\w.]{0,40}|(?<![\w.~-])[\w.~-]{0,60}+[/\\][^\s'\"]{1,200}|: "
 )
 
 

@@ -30,38 +30,42 @@ _KIND_WORDS: Final = {
 }  # fmt: skip
 # Verbs that docstrings begin with. Their -s form counts too.
 _VERBS: Final = frozenset(
-    "accept access add adjust allow append apply assert assign attach attempt authenticate begin bind build cache "
-    "calculate call cancel cast check choose clean clear clone close coerce collect combine compare compile "
-    "compute configure connect construct consume contain convert copy count create deal declare decode decorate "
-    "define delete deserialize destroy detach detect determine disable discard dispatch display do draw drop dump "
-    "echo emit enable encode ensure enter enumerate escape evaluate exclude execute exit expand export extend "
-    "extract fail fetch fill filter finalize find finish fire flatten flush force format forward freeze generate "
-    "get give grab group guess handle hash hide hook ignore implement import include increment indicate infer "
-    "inherit init initialize inject insert inspect install instantiate invoke issue iterate join keep launch let "
-    "limit link list listen load locate lock log look loop make map mark match measure merge modify move negate "
-    "normalize notify obtain open order output override pad parse pass patch perform persist pop populate prepare "
-    "prepend pretty print process produce prompt provide publish pull push put query queue quote raise read "
-    "rebuild receive record redirect reduce refresh register release reload remove rename render repeat replace "
-    "report request require reset resolve restore retrieve retry return reverse rewrite roll rotate round run "
-    "sanitize save scan schedule search select send serialize serve set setup show shut shutdown skip sort "
-    "specify split start stop store strip submit substitute subscribe swap switch sync synchronize take tell "
-    "terminate test throw toggle track transfer transform translate traverse trigger trim truncate try turn "
-    "unescape unpack unregister unwrap update upgrade upload use validate verify visit wait walk warn wrap write "
-    "yield".split()
+    "accept access add adjust align allow announce append apply assert assign attach attempt authenticate begin bind "
+    "build cache calculate call cancel cast check choose clean clear clone close coerce collect combine compare "
+    "compile compute configure connect construct consume contain convert copy count create deal decide declare decode "
+    "decorate define delete deserialize destroy detach detect determine disable discard discover dispatch display do "
+    "draw drop dump echo emit enable encode ensure enter enumerate escape evaluate exclude execute exit expand export "
+    "extend extract fail fetch fill filter finalize find finish fire flatten flush force format forward freeze "
+    "generate get give grab group guess handle hash hide highlight hook ignore implement import include increment "
+    "indicate infer inherit init initialize inject insert inspect install instantiate invoke issue iterate join keep "
+    "launch let limit link list listen load locate lock log look loop make map mark match measure merge modify move "
+    "multiply navigate negate normalize notify obtain open order output override pad parse pass patch perform permit "
+    "persist pop populate prepare prepend prettify pretty print process produce prompt provide publish pull push put "
+    "query queue quote raise read rebuild receive record redirect reduce refresh register release reload remove "
+    "rename render repeat replace reply report request require reset resolve restore retrieve retry return reverse "
+    "rewrite roll rotate round run sanitize save scale scan schedule search select send serialize serve set setup "
+    "show shut shutdown skip sort specify split start stop store strip submit subscribe substitute swap switch sync "
+    "synchronize take tell terminate test throw toggle track transfer transform translate traverse trigger trim "
+    "truncate try turn unescape unpack unregister unwrap update upgrade upload use validate verify visit wait walk "
+    "warn wrap write yield".split()
 )
+# Nouns for what is a function, by which a sentence without a verb at its start may tell of one. The others do so only
+# after an article: `a validator that …`, but `hooks that run before loading` is a topic.
+_FUNCTION_NOUN: Final = r"(function|method|decorator|context manager|helper|shortcut|coroutine|callback|wrapper)"
+_OTHER_NOUN: Final = r"(validator|converter|getter|setter|hook|utility|factory|handler|predicate|generator)"
 # "Represents a …", "The base class …": descriptions of classes, which the weights for actions would bury.
 _DESCRIPTION: Final = re.compile(
-    r"^(represents?|describes?|base|abstract|mixin)\b"
-    r"|^(an?|the)\b(?!.*\b(function|method|decorator|context manager)\b)",
+    rf"^(represents?|describes?|base|abstract|mixin)\b|^(an?|the)\b(?!.*\b({_FUNCTION_NOUN}|{_OTHER_NOUN})\b)",
     re.IGNORECASE,
 )
 # Sentences about a function that do not begin with its verb: "Context manager that …", "Given a name, returns …",
-# "True if …", "Like x() but …".
+# "True if …", "Like x() but …", "Called when …".
 _FUNCTION_SENTENCE: Final = re.compile(
-    r"^(an?\s+|the\s+)?(\w+[\s-]){0,3}(function|method|decorator|context manager|helper|shortcut|coroutine|callback"
-    r"|wrapper)\b.*\b(that|to|for|which|of)\b"
-    r"|^(this|the)\s+(\w+\s+)?(function|method|helper|decorator|command)\b"
+    rf"^(an?\s+|the\s+)?(\w+[\s-]){{0,3}}{_FUNCTION_NOUN}\b.*\b(that|to|for|which|of)\b"
+    rf"|^an?\s+(\w+[\s-]){{0,3}}{_OTHER_NOUN}\b.*\b(that|to|for|which|of)\b"
+    r"|^(this|the)\s+(\w+\s+)?(function|method|helper|decorator|command|hook)\b"
     r"|^given\s+(an?|the|two|some|any)\b|^(true|false|whether|none)\s+(if|when)\b"
+    r"|^\w{2,}ed\s+(by|to|when|before|after|once|as|from|if|during)\b"
     r"|^(like|same as)\s+\S.*\b(but|except|with)\b",
     re.IGNORECASE,
 )
@@ -200,9 +204,8 @@ def _is_action(text: str, first: str) -> bool:
     match = _BEFORE_ARTICLE.match(text.lower())
     if match and match["first"] not in _NO_VERB and not match["first"].endswith("ing"):
         return True
-    if first in _NOUNS:
-        return False
-    return bool(_base_forms(first) & _VERBS)
+    forms = _base_forms(first)
+    return bool(forms & _VERBS) and not forms & _NOUNS
 
 
 def _base_forms(word: str) -> set[str]:
@@ -223,7 +226,8 @@ def _type_of(text: str) -> QuestionType:
         return "web"
     if words[0] in _HOW:
         return "how"
-    verb = words[1] if words[0].endswith("ly") and len(words) > 1 else words[0]
+    adverb = words[0].endswith("ly") and not _base_forms(words[0]) & _VERBS
+    verb = words[1] if adverb and len(words) > 1 else words[0]
     return "action" if len(words) > 2 and _is_action(text, verb) else "phrase"
 
 

@@ -5,15 +5,15 @@ clipped). The weights come from an ablation over labelled questions; docs/retrie
 """
 
 import math
-import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
 from typing import Final
 
 from braindex.domain.entities import CALLABLE_KINDS, TYPE_KINDS, CodeEntity, EntityHead
+from braindex.domain.penalties import Waived, old_folders, path_penalty, waived_by
 from braindex.domain.question import Analysis, QuestionType
 from braindex.domain.units import EntityFilter
 from braindex.domain.words import terms
@@ -37,25 +37,42 @@ class Weights:
     exact: float
     identifier: float
     written: float
+    pointed: float
+    kind: float
     coherence: float
     saturation: float
-    pointed: float = 2.0
-    kind: float = 0.3
 
 
-_PHRASE: Final = Weights(0.7, 0.2, 0.2, 0.4, 0.0, 0.3, 0.2, 0.1, 0.2, 0.0, 0.0, 2.0, 0.3, 2.0, 0.4, 0.8)
+_PHRASE: Final = Weights(
+    dense=0.6, lexical=0.45, name_vector=0.25, feedback=0.3, soft_name=0.0, soft_path=0.25, file_stem=0.15,
+    name_share=0.1, length=0.35, callable=0.1, type=0.0, exact=2.0, identifier=0.3, written=2.0, pointed=2.0,
+    kind=0.3, coherence=0.6, saturation=0.7,
+)  # fmt: skip
 WEIGHTS: Final[Mapping[QuestionType, Weights]] = {
     "phrase": _PHRASE,
     "how": _PHRASE,
     "error": _PHRASE,
-    "symbol": Weights(0.7, 0.2, 0.2, 0.4, 0.0, 0.3, 0.2, 0.1, 0.2, 0.0, 0.0, 2.0, 0.0, 2.0, 0.4, 0.7),
-    "action": Weights(0.9, 0.4, 0.35, 0.0, 0.1, 0.0, 0.0, 0.0, 0.3, 0.8, 0.2, 2.0, 0.3, 2.0, 0.1, 1.0),
-    "web": Weights(0.7, 0.3, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.3, 2.0, 0.0, 1.0),
-}
+    "symbol": Weights(
+        dense=0.7, lexical=0.2, name_vector=0.2, feedback=0.4, soft_name=0.0, soft_path=0.3, file_stem=0.2,
+        name_share=0.1, length=0.2, callable=0.0, type=0.0, exact=2.0, identifier=0.0, written=2.0, pointed=2.0,
+        kind=0.0, coherence=0.4, saturation=0.7,
+    ),
+    "action": Weights(
+        dense=1.3, lexical=0.4, name_vector=0.35, feedback=0.0, soft_name=0.1, soft_path=0.1, file_stem=0.1,
+        name_share=0.0, length=0.3, callable=0.9, type=0.1, exact=2.0, identifier=0.3, written=2.0, pointed=2.0,
+        kind=0.3, coherence=0.1, saturation=0.95,
+    ),
+    "web": Weights(
+        dense=0.7, lexical=0.3, name_vector=0.0, feedback=0.0, soft_name=0.0, soft_path=0.0, file_stem=0.0,
+        name_share=0.0, length=0.0, callable=0.0, type=0.0, exact=2.0, identifier=0.3, written=2.0, pointed=2.0,
+        kind=0.3, coherence=0.0, saturation=1.0,
+    ),
+}  # fmt: skip
 
 # A value or a run of statements is seldom the answer to a sentence, and there are many of them.
 FRAGMENTS: Final[Mapping[str, float]] = {"code-block": 0.7, "variable": 0.7, "constant": 0.7, "property": 0.7}
 
+_EVERYTHING: Final = EntityFilter()
 COHERENCE_POOL: Final = 60  # of the best so far …
 COHERENCE_PER_FILE: Final = 3  # … at most three a file speak for it
 _LONGEST: Final = 200  # lines beyond which a longer entity says no more
@@ -186,193 +203,6 @@ def exact_signal(analysis: Analysis, entity: Headed) -> float:
 def identifier_signal(analysis: Analysis, entity: Headed) -> float:
     """The best exact match of a code-like word inside a longer question."""
     return max((exact_match(word, entity) for word in analysis.identifiers), default=0.0)
-
-
-_TEST: Final = re.compile(
-    r"(^|/)(tests?|testing|__tests__|specs?|__mocks__|fixtures?|testdata|e2e|cypress)(/|$)"
-    r"|(^|/)(test_[^/]*|[^/]*_test|conftest|[^/]*[.-](test|spec)s?)\.[a-z]+$",
-    re.IGNORECASE,
-)
-_EXAMPLE: Final = re.compile(
-    r"(^|/)(examples?|samples?|demos?|docs?|documentation|website|benchmarks?|bench|perf|scripts?|tools|playground"
-    r"|tutorials?|docs_src)(/|$)",
-    re.IGNORECASE,
-)
-_BUILT: Final = re.compile(
-    r"(^|/)(dist|build|out|bundles?|generated|_build|compiled)(/|$)|\.(bundle|generated)\.", re.IGNORECASE
-)
-_OLD: Final = re.compile(
-    r"(^|/)(legacy|compat|deprecated|vendor(ed)?|third_party|_vendor|_internal/packaging|old|extern(al)?)(/|$)",
-    re.IGNORECASE,
-)
-_DECLARATION: Final = re.compile(r"\.(d\.[cm]?ts|pyi)$", re.IGNORECASE)
-_PROSE_LANGUAGES: Final = frozenset({"markdown", "html"})
-_ASKS: Final[tuple[tuple[re.Pattern[str], float, re.Pattern[str]], ...]] = (
-    (
-        _TEST,
-        0.25,
-        re.compile(
-            r"\b(tests?|specs?|fixtures?|mocks?)\s+(for|of|that|which|cover\w*|files?|cases?|suites?|functions?|data)\b"
-            r"|\b(unit|integration|regression|end-to-end|which|what|the|all|failing|add)\s+(tests?|specs?|fixtures?)\b"
-            r"|\b(is|are|was|were|how)\b.*\btested\b|\bfixtures?\b|\bconftest\b",
-            re.IGNORECASE,
-        ),
-    ),
-    (
-        _EXAMPLE,
-        0.25,
-        re.compile(
-            r"\b(examples?|demos?|samples?|docs?|documentation|benchmarks?|scripts?|tutorials?)\b", re.IGNORECASE
-        ),
-    ),
-    (_BUILT, 0.25, re.compile(r"\b(dist|build|built|bundles?|generated)\b", re.IGNORECASE)),
-)
-# "mocking requests in tests": the question speaks of tests, but is not one for them: half of what holds them back.
-_SPEAKS_OF_TESTS: Final = re.compile(r"\b(tests?|testing|specs?|mock\w*|assert\w*)\b", re.IGNORECASE)
-_SPOKEN_OF: Final = 2.0
-_ASKS_OLD: Final = re.compile(r"\b(v\d+|legacy|compat\w*|deprecated|vendor\w*|old)\b", re.IGNORECASE)
-_ASKS_DECLARATION: Final = re.compile(r"\b(declarations?|typings?|stubs?|d\.ts|pyi)\b", re.IGNORECASE)
-_ASKS_PROSE: Final = re.compile(
-    r"\b(docs?|documentation|readme|guides?|tutorials?|markdown|html|headings?|sections?|chapters?|changelog"
-    r"|release notes|licen[cs]e|page|element|template|installation|install|contributing|usage)\b"
-    r"|\bhow (do|can|should|would|to) ?(i|you|we|one)?\b|\bwhat('s| is| has)? (new|changed)\b",
-    re.IGNORECASE,
-)
-_ASKS_CONFIGURATION: Final = re.compile(
-    r"\b(config\w*|settings?|dependenc\w+|requires?|requirements?|packages?|versions?|scripts?|npm|yarn|pnpm|pip|poetry|tox"
-    r"|makefile|docker\w*|devcontainer|compose|workflows?|actions?|ci|pipeline|pre-commit|lint\w*|ya?ml|toml|json|ini"
-    r"|environment|build system|changelog|release[sd]?)\b",
-    re.IGNORECASE,
-)
-
-
-_VERSION: Final = re.compile(r"(?:^|/)v(\d{1,3})(?=/)", re.IGNORECASE)
-_MIRRORED: Final = 2  # files of equal name, in a versioned folder and beside it, that make it a copy
-
-
-def old_folders(paths: Collection[str]) -> frozenset[str]:
-    """The `v3`-like folders that hold an old version: a higher number stands elsewhere (`v3` beside `v4`), or the
-    folder repeats file names of the one it lies in (`pkg/v1/main.py` beside `pkg/main.py`)."""
-    versions: dict[str, int] = {}
-    mirrored: dict[str, int] = defaultdict(int)
-    for path in set(paths):
-        match = _VERSION.search(path)
-        if match:
-            folder = path[: match.end()]
-            versions[folder] = int(match[1])
-            mirrored[folder] += (path[: match.start()] + path[match.end() :]).lstrip("/") in paths
-    newest = max(versions.values(), default=0)
-    return frozenset(
-        folder for folder, version in versions.items() if version < newest or mirrored[folder] >= _MIRRORED
-    )
-
-
-def _in_old_folder(path: str, old: frozenset[str]) -> bool:
-    match = _VERSION.search(path) if old else None
-    return match is not None and path[: match.end()] in old
-
-
-_EVERYTHING: Final = EntityFilter()
-
-
-@dataclass(frozen=True, slots=True)
-class Waived:
-    """What a question's own filters ask for, so that it is not held back."""
-
-    prose: bool = False
-    configuration: bool = False
-
-
-def waived_by(narrowed: EntityFilter) -> Waived:
-    """A filter on a language, a kind or a path of prose asks for prose; one on a path asks for what lies there."""
-    prose = narrowed.language in {"markdown", "html", "text"} or narrowed.kind in _PROSE_KINDS
-    return Waived(prose=prose or narrowed.path is not None, configuration=prose or narrowed.path is not None)
-
-
-_PROSE_KINDS: Final = frozenset({"heading", "element", "file", "front-matter", "checklist-item", "code-block"})
-
-
-@dataclass(frozen=True, slots=True)
-class _Looks:
-    """What a path says of its file. The first three are in the order of `_ASKS`."""
-
-    test: bool
-    example: bool
-    built: bool
-    declaration: bool
-    old: bool
-
-
-@lru_cache(maxsize=20_000)
-def _looks(path: str) -> _Looks:
-    patterns = (_TEST, _EXAMPLE, _BUILT, _DECLARATION, _OLD)
-    return _Looks(*(pattern.search(path) is not None for pattern in patterns))
-
-
-def is_test(path: str) -> bool:
-    """Whether a path is that of a test, by its folders and its name."""
-    return _looks(path).test
-
-
-@dataclass(frozen=True, slots=True)
-class _Wants:
-    """What a question names, and so does not want to be held back; as `_Looks`."""
-
-    test: bool
-    example: bool
-    built: bool
-    declaration: bool
-    old: bool
-    prose: bool
-    configuration: bool
-    speaks_of_tests: bool
-
-
-@lru_cache(maxsize=64)
-def _wants(text: str, waived: Waived) -> _Wants:
-    prose = waived.prose or _ASKS_PROSE.search(text) is not None
-    test, example, built = (asked.search(text) is not None for _, _, asked in _ASKS)
-    return _Wants(
-        test=test,
-        example=example or prose,
-        built=built,
-        declaration=_ASKS_DECLARATION.search(text) is not None,
-        old=_ASKS_OLD.search(text) is not None,
-        prose=prose,
-        configuration=prose or waived.configuration or _ASKS_CONFIGURATION.search(text) is not None,
-        speaks_of_tests=_SPEAKS_OF_TESTS.search(text) is not None,
-    )
-
-
-def path_penalty(
-    analysis: Analysis, path: str, language: str, old: frozenset[str] = frozenset(), waived: Waived = Waived()
-) -> float:
-    """The factor of a file that is seldom the answer (tests, examples, built copies, declarations, prose, data, old
-    versions), 1.0 where the question names the thing. `old` are the `old_folders` around.
-    """
-    looks, wants = _looks(path), _wants(analysis.whole, waived)
-    factor = 1.0
-    for (_, penalty, _), is_one, wanted in zip(
-        _ASKS, (looks.test, looks.example, looks.built), (wants.test, wants.example, wants.built), strict=True
-    ):
-        if is_one and not wanted:
-            factor *= penalty
-    if looks.test and wants.speaks_of_tests and not wants.test:
-        factor *= _SPOKEN_OF
-    if analysis.type != "web":
-        if looks.declaration and not wants.declaration:
-            factor *= 0.1
-        if language in _PROSE_LANGUAGES and not wants.prose:
-            factor *= 0.1
-        if language == "text" and not wants.configuration:
-            factor *= 0.1
-    if (
-        analysis.type in {"phrase", "how", "symbol", "error"}
-        and not wants.old
-        and (looks.old or _in_old_folder(path, old))
-    ):
-        factor *= 0.2
-    return factor
 
 
 def _normalised(values: Sequence[float]) -> list[float]:

@@ -125,7 +125,7 @@ def tail(path: str) -> str:
 class BundledEmbedder:
     """Fulfils `domain.ports.Embedder` with the weights in this package; no network, loaded at first use."""
 
-    model = "braindex-static-1"
+    model = "braindex-static-2"
     dimension = 256
 
     def __init__(self) -> None:

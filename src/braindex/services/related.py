@@ -8,7 +8,7 @@ from typing import Final
 from braindex.domain.display import echoed
 from braindex.domain.entities import CALLABLE_KINDS, TYPE_KINDS, EntityHead
 from braindex.domain.errors import UsageError
-from braindex.domain.ranking import is_test
+from braindex.domain.penalties import is_test
 from braindex.domain.relations import MOST_LINKS, RELATIONS, Link, Related, asked_relation
 from braindex.domain.results import Workspace
 from braindex.registry.index import IndexStore

@@ -273,6 +273,6 @@ def test_the_page_on_retrieval_has_the_weights_of_the_code() -> None:
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.split("\n") if line.startswith("|")]
     written = {row[0]: row[1:] for row in rows if len(row) == 5}
     kinds: tuple[QuestionType, ...] = ("phrase", "symbol", "action", "web")
-    assert WEIGHTS["how"] == WEIGHTS["phrase"]
+    assert WEIGHTS["how"] == WEIGHTS["error"] == WEIGHTS["phrase"]
     for one in fields(Weights):
         assert [float(cell or 0) for cell in written[one.name]] == [getattr(WEIGHTS[kind], one.name) for kind in kinds]

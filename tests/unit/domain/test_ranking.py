@@ -3,6 +3,7 @@ from dataclasses import replace
 import pytest
 
 from braindex.domain.entities import CodeEntity
+from braindex.domain.penalties import path_penalty
 from braindex.domain.question import analyse
 from braindex.domain.ranking import (
     WEIGHTS,
@@ -11,7 +12,6 @@ from braindex.domain.ranking import (
     exact_match,
     inverse_frequency,
     name_share,
-    path_penalty,
     rank,
     stem_share,
 )
@@ -148,7 +148,7 @@ def test_equal_scores_are_ordered_by_path_line_and_name_however_they_came() -> N
         for name, path, line in [("x", "b.py", 1), ("y", "a.py", 9), ("x", "a.py", 2)]
     ]
     orders = {
-        tuple(_order("Return unrelated words", *[replace(one) for one in order])) for order in (twins, twins[::-1])
+        tuple(_order("unrelated words in python", *[replace(one) for one in order])) for order in (twins, twins[::-1])
     }
     assert orders == {("a.py:x", "a.py:y", "b.py:x")}
 
