@@ -19,7 +19,7 @@ MOST_SHINGLES: Final = 12  # of an error message are looked up, the rarest
 _FEW_SHARE: Final = 20  # an acronym in over a twentieth of the entities is a word like others …
 _FEW_LEAST: Final = 50  # … unless these are so few that a twentieth of them says nothing
 _OUTER: Final = 0.85  # what the next frame of a trace is worth, beside the one before
-_MEMBER: Final = 0.3  # what lies in the file that a path names, beside the file
+_MEMBER: Final = 0.5  # what lies in the file that a path names, beside the file
 _MOST_MEMBERS: Final = 40
 
 
