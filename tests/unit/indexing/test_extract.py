@@ -361,3 +361,12 @@ def test_the_recursion_limit_plays_no_part():
     finally:
         sys.setrecursionlimit(limit)
     assert len(found) == 2000
+
+
+def test_a_function_that_go_keeps_in_a_variable_is_found_once() -> None:
+    source = "package p\n\nvar load = func(sack int) bool { return true }\n\nvar x, y = 1, 2\n"
+    assert [(one.kind, one.name, one.param_count) for one in extract_entities("a.go", source)] == [
+        ("function", "load", 1),
+        ("variable", "x", None),
+        ("variable", "y", None),
+    ]

@@ -18,8 +18,8 @@
   left: (expression_list . (identifier) @name .)
   right: (expression_list . (func_literal) @value .)) @definition.function
 (var_spec
-  name: (identifier) @name
-  value: (expression_list . (func_literal) @value .)) @definition.function
+  name: (identifier) @name @definition.function
+  value: (expression_list . (func_literal) @value .)) @span
 
 (type_spec name: (type_identifier) @name type: (struct_type (field_declaration_list) @body)) @definition.class
 (type_spec name: (type_identifier) @name type: (interface_type "{" @stop)) @definition.interface
