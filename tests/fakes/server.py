@@ -172,7 +172,11 @@ class _Handler(BaseHTTPRequestHandler):
     stand_in: StandIn  # set by the class that a stand-in makes of this one
 
     def do_POST(self) -> None:
-        raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        expected = int(self.headers.get("Content-Length", 0))
+        raw = self.rfile.read(expected)
+        if len(raw) < expected:  # a client that is told to stop may leave in the middle of its request
+            self.close_connection = True
+            return
         try:
             body = json.loads(raw) if raw else None
         except ValueError:
