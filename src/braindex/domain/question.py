@@ -103,6 +103,7 @@ _PLACE: Final = re.compile(r"(?::|#L)\d")
 _ASKS_KIND: Final = frozenset("which what find show list".split())
 _KIND_WITHIN: Final = 3
 _ACRONYM_WORDS: Final = range(3, 6)
+_ACRONYM_WITHIN: Final = 8  # words; each run costs a look into the index
 # Signs that make a word an identifier rather than English: camelCase, snake_case, dots, digits inside, sigils. Each
 # looks for the first of its signs and gives nothing back: a pasted word may have thousands of letters.
 _CODE_LIKE: Final = re.compile(
@@ -273,23 +274,18 @@ def _with_words(asked: Analysis) -> Analysis:
         words=tuple(words)[:MAX_TERMS],
         terms=_query_terms(asked.text),
         identifiers=tuple(identifiers)[:8],
-        acronyms=_acronyms(asked.text) if asked.type in {"phrase", "how", "action"} else (),
+        acronyms=_acronyms(asked.text) if asked.type in {"phrase", "how"} else (),
     )
 
 
 def _acronyms(text: str) -> tuple[str, ...]:
     """What code may call a run of words for short: `static site generation` is `ssg`, `server-sent events` `sse`.
 
-    Runs of three to five words; small words such as `of` are passed over or taken in.
+    Runs of three to five words, small words such as `of` passed over.
     """
-    words = [word for word in subwords(text) if word.isalpha()][:MAX_TERMS]
-    found = dict.fromkeys(
-        "".join(word[0] for word in some[start : start + size])
-        for some in (words, [word for word in words if word not in STOP_WORDS])
-        for size in _ACRONYM_WORDS
-        for start in range(len(some) - size + 1)
-    )
-    return tuple(found)
+    words = [word for word in subwords(text) if word.isalpha() and word not in STOP_WORDS][:_ACRONYM_WITHIN]
+    runs = (words[start : start + size] for size in _ACRONYM_WORDS for start in range(len(words) - size + 1))
+    return tuple(dict.fromkeys("".join(word[0] for word in run) for run in runs))
 
 
 _STOP_TERMS: Final = frozenset(stem(word) for word in STOP_WORDS) | STOP_WORDS

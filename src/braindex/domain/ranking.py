@@ -27,7 +27,6 @@ class Weights:
     lexical: float
     name_vector: float
     feedback: float
-    soft_name: float
     soft_path: float
     file_stem: float
     name_share: float
@@ -44,7 +43,7 @@ class Weights:
 
 
 _PHRASE: Final = Weights(
-    dense=0.6, lexical=0.45, name_vector=0.25, feedback=0.3, soft_name=0.0, soft_path=0.25, file_stem=0.15,
+    dense=0.6, lexical=0.45, name_vector=0.25, feedback=0.3, soft_path=0.25, file_stem=0.15,
     name_share=0.1, length=0.35, callable=0.1, type=0.0, exact=2.0, identifier=0.3, written=2.0, pointed=2.0,
     kind=0.3, coherence=0.6, saturation=0.7,
 )  # fmt: skip
@@ -53,17 +52,17 @@ WEIGHTS: Final[Mapping[QuestionType, Weights]] = {
     "how": _PHRASE,
     "error": _PHRASE,
     "symbol": Weights(
-        dense=0.7, lexical=0.2, name_vector=0.2, feedback=0.4, soft_name=0.0, soft_path=0.3, file_stem=0.2,
+        dense=0.7, lexical=0.2, name_vector=0.2, feedback=0.4, soft_path=0.3, file_stem=0.2,
         name_share=0.1, length=0.2, callable=0.0, type=0.0, exact=2.0, identifier=0.0, written=2.0, pointed=2.0,
         kind=0.0, coherence=0.4, saturation=0.7,
     ),
     "action": Weights(
-        dense=1.3, lexical=0.4, name_vector=0.35, feedback=0.0, soft_name=0.1, soft_path=0.1, file_stem=0.1,
+        dense=1.3, lexical=0.4, name_vector=0.35, feedback=0.0, soft_path=0.0, file_stem=0.1,
         name_share=0.0, length=0.3, callable=0.9, type=0.1, exact=2.0, identifier=0.3, written=2.0, pointed=2.0,
         kind=0.3, coherence=0.1, saturation=0.95,
     ),
     "web": Weights(
-        dense=0.7, lexical=0.3, name_vector=0.0, feedback=0.0, soft_name=0.0, soft_path=0.0, file_stem=0.0,
+        dense=0.7, lexical=0.3, name_vector=0.0, feedback=0.0, soft_path=0.0, file_stem=0.0,
         name_share=0.0, length=0.0, callable=0.0, type=0.0, exact=2.0, identifier=0.3, written=2.0, pointed=2.0,
         kind=0.3, coherence=0.0, saturation=1.0,
     ),
@@ -93,7 +92,6 @@ class Candidate:
     lexical: float = 0.0
     name_vector: float = 0.0
     feedback: float = 0.0
-    soft_name: float = 0.0
     soft_path: float = 0.0
     written: float = 0.0
     pointed: float = 0.0
@@ -229,7 +227,6 @@ def _signals(analysis: Analysis, idf: Mapping[str, float]) -> list[tuple[str, Si
         ("lexical", attrgetter("lexical"), True),
         ("name_vector", attrgetter("name_vector"), True),
         ("feedback", attrgetter("feedback"), True),
-        ("soft_name", attrgetter("soft_name"), True),
         ("soft_path", attrgetter("soft_path"), True),
         ("file_stem", in_file_stem, True),
         ("name_share", lambda one: name_share(idf, one.entity.name), True),

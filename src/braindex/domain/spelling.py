@@ -47,9 +47,12 @@ def meant(word: str, known: Mapping[str, int], most: int = MOST_MEANT) -> list[s
 
 
 def _near(word: str, known: Iterable[tuple[str, int]], allowed: int) -> Iterable[tuple[str, int, int]]:
+    letters = set(word)
     for one, count in known:
-        distance = slips(word, one, allowed)
-        if distance > 1 and one.startswith(word):
-            distance = 1
-        if distance <= allowed:
-            yield one, count, distance
+        if one.startswith(word):
+            yield one, count, min(1, len(one) - len(word))
+        # One slip puts at most one letter in and takes one out, which tells most words apart without counting slips.
+        elif abs(len(one) - len(word)) <= allowed and len(letters ^ set(one)) <= 2 * allowed:
+            distance = slips(word, one, allowed)
+            if distance <= allowed:
+                yield one, count, distance

@@ -211,10 +211,6 @@ class Retriever:
             matches = self._soft(analysis, idf, [one.entity.path for one in candidates])
             for one in candidates:
                 one.soft_path = matches[one.entity.path]
-        if weights.soft_name:
-            matches = self._soft(analysis, idf, [one.entity.name for one in candidates])
-            for one in candidates:
-                one.soft_name = matches[one.entity.name]
 
     def _feedback(self, vector: Vector, candidates: Sequence[Candidate]) -> None:
         """Pseudo-relevance feedback (Rocchio): the question moved towards its best first results."""
