@@ -62,9 +62,13 @@ class Budget:
         self.seconds = seconds
         self._end = time.thread_time() + seconds
 
-    def check(self) -> None:
-        """Raises ParseTimeout when the time is spent."""
-        if time.thread_time() > self._end:
+    def left(self) -> float:
+        """Seconds."""
+        return self._end - time.thread_time()
+
+    def check(self, needed: float = 0.0) -> None:
+        """Raises ParseTimeout when the time is spent, or not as much is left as is known to be too little."""
+        if self.left() < needed:
             raise ParseTimeout(f"parsing took longer than {self.seconds:g} s")
 
 
@@ -143,11 +147,12 @@ def _search(
     """The matches whose outermost node lies at most `depth` levels below the node."""
     while True:
         cursor = _cursor(grammar, depth, seconds)
-        started = time.monotonic()
+        started, computed = time.monotonic(), time.thread_time()
         found = cursor.matches(node)
         if time.monotonic() - started < seconds:
             return found
-        budget.check()  # the cursor stops without a word at its limit, its list cut short
+        # The cursor stops without a word at its limit, its list cut short: it needs more than it just had.
+        budget.check(time.thread_time() - computed)
         seconds *= 2
 
 

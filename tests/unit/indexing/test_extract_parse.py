@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from tree_sitter import Node, Parser, QueryCursor, Tree
+from tree_sitter import Node, Parser, Query, QueryCursor, Tree
 
 from braindex.indexing.extract import TooManyDefinitions, extract_entities
 from braindex.indexing.extract_grammars import Grammar, grammar_of
@@ -89,6 +89,36 @@ def test_a_search_past_its_time_is_an_error():
     root = parse(grammar_of(PYTHON), b"x = 1\n" * 50_000, budget_for(300_000)).root_node
     with pytest.raises(ParseTimeout):
         list(matches(grammar_of(PYTHON), root, Budget(0)))
+
+
+class AskedBudget(Budget):
+    """Remembers what it was asked for, and what was left then."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(seconds)
+        self.asked: list[tuple[float, float]] = []
+
+    def check(self, needed: float = 0.0) -> None:
+        self.asked.append((needed, self.left()))
+        super().check(needed)
+
+
+def test_a_search_that_needs_more_than_is_left_is_not_begun_anew():
+    """Here a list of names, each tried against all after it, in a query made for the purpose."""
+    data = b"f(" + b"a, " * 6_000 + b"1)"
+    language = grammar_of(PYTHON).language
+    query = Query(language, "(argument_list (identifier) @name (string) @definition.function)")
+    budget = AskedBudget(0.8)
+    with pytest.raises(ParseTimeout):
+        list(matches(Grammar(language, query, ()), parse(grammar_of(PYTHON), data, budget).root_node, budget))
+    *before, (needed, left) = budget.asked
+    assert 0 < left < needed
+    assert all(needed < left for needed, left in before)
+
+
+def test_a_list_of_thousands_of_names_is_searched_in_linear_time():
+    names = ", ".join(f"a{number}" for number in range(5_000))
+    assert len(extract_entities("a.go", f"package a\n\nvar {names} = f()\n")) >= 5_000
 
 
 def test_a_file_that_the_grammar_cannot_get_out_of_is_an_error_that_names_the_next_step():

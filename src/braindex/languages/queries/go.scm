@@ -17,7 +17,7 @@
 (short_var_declaration
   left: (expression_list . (identifier) @name .)
   right: (expression_list . (func_literal) @value .)) @definition.function
-(var_spec
+(var_spec .
   name: (identifier) @name @definition.function
   value: (expression_list . (func_literal) @value .)) @span
 
