@@ -19,11 +19,13 @@ from braindex.llm.deepseek import DeepSeek, deepseek_provider
 from braindex.llm.ollama import Ollama
 from braindex.llm.prices import load_prices
 from braindex.registry.workspaces import WORKSPACE_FILE, WORKSPACES_FOLDER
-from braindex.services.ask import Asking
+from braindex.services.ask import Asking, FoundBy
 from braindex.services.brief import BriefParts, Briefs
 from braindex.services.brief_writing import BriefWriter
 from braindex.services.freshness import Freshness
+from braindex.services.memories import Memories
 from braindex.services.metering import DailyLimit, EmbeddingMeter, LimitedEngine
+from braindex.services.notes import Notes
 from braindex.services.related import Relations
 from braindex.services.retrieve import Arms
 from braindex.services.scan import ScanParts, Scans
@@ -54,6 +56,8 @@ class App:
     scans: Scans
     asking: Asking
     relations: Relations
+    memories: Memories
+    notes: Notes
     briefs: Briefs
     usage: UsageService
     warm_ups: WarmUps
@@ -339,12 +343,15 @@ def build_app(settings: Settings) -> App:
     )
     freshness = Freshness(workspaces, scans, settings.options)
     writer = Writer(engines, briefs, usage, warm_ups, settings.rules)
+    memories = Memories(workspaces, embedders.local, embedders.local)
     return App(
         settings=settings,
         workspaces=workspaces,
         scans=scans,
-        asking=Asking(workspaces, freshness, arms, writer, settings.options),
+        asking=Asking(workspaces, freshness, FoundBy(arms, memories), writer, settings.options),
         relations=Relations(workspaces, freshness),
+        memories=memories,
+        notes=Notes(workspaces, freshness, memories, settings.options),
         briefs=briefs,
         usage=usage,
         warm_ups=warm_ups,

@@ -90,7 +90,8 @@ def workspace_lines(known: Sequence[Known]) -> list[str]:
 
 
 def _source_lines(rank: int, source: Source, style: Style) -> Iterator[str]:
-    stale = style.dim(" (changed since it was indexed)") if source.stale else ""
+    stale = style.dim(" (changed since it was indexed)") if source.stale and not source.is_memory else ""
+    stale += style.dim(f" ({safe_line(source.remark)})") if source.remark else ""
     cited = citation(source.name, source.path, source.line, source.distance)
     yield f"{style.dim(f'{rank:>2}')}  {style.bold(cited)}{stale}"
     signature, excerpt = source.signature.strip(), source.excerpt.strip("\n")

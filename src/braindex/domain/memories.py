@@ -110,6 +110,11 @@ class About:
     qualified_name: str = ""
     digest: str = ""
 
+    @property
+    def written(self) -> str:
+        """As a person writes it: `path`, or `path::name`."""
+        return f"{self.path}::{self.qualified_name}" if self.qualified_name else self.path
+
     def as_json(self) -> dict[str, Any]:
         return {"path": self.path, "qualified_name": self.qualified_name or None, "digest": self.digest or None}
 

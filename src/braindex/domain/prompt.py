@@ -59,8 +59,11 @@ def quoted_block(sources: Sequence[Quoted]) -> str:
 
 
 def _fenced(number: int, one: Quoted) -> str:
-    head = f'<source n="{number}" kind="{one.kind}" cite="`{_attribute(safe_line(one.name))}` #'
-    place = f'{_attribute(safe_path(one.path))}:{one.line}" last_line="{one.end_line}">'
+    head = f'<source n="{number}" kind="{one.kind}"'
+    place = ">"  # of a note or an episode there is nothing to cite
+    if one.path:
+        head += f' cite="`{_attribute(safe_line(one.name))}` #'
+        place = f'{_attribute(safe_path(one.path))}:{one.line}" last_line="{one.end_line}">'
     parts = [safe_line(one.signature), safe(one.doc).strip(), safe(one.text).rstrip()]
     body = "\n".join(quotable(part) for part in dict.fromkeys(parts) if part)
     return f"{head}{place}\n{body}\n</source>"

@@ -167,7 +167,11 @@ class ScanStatus:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One ranked source of an answer. `distance` is the true L2 distance to the question, None without vectors."""
+    """One ranked source of an answer. `distance` is the true L2 distance to the question, None without vectors.
+
+    A note or an episode has no place: `path` is "" and the lines are 0, null in the JSON. `remark` says of it what has
+    changed since, else "".
+    """
 
     id: str
     name: str
@@ -182,15 +186,22 @@ class Source:
     distance: float | None
     score: float
     stale: bool = False
+    remark: str = ""
+
+    @property
+    def is_memory(self) -> bool:
+        return self.kind in {"note", "episode"}
 
     def as_json(self) -> dict[str, Any]:
+        remark = {"remark": self.remark} if self.remark else {}
         return {
             "name": self.name,
             "kind": self.kind,
             "language": self.language,
-            "path": self.path,
-            "line": self.line,
-            "end_line": self.end_line,
+            "path": None if self.is_memory else self.path,
+            "line": None if self.is_memory else self.line,
+            "end_line": None if self.is_memory else self.end_line,
+            **remark,
             "signature": self.signature,
             "excerpt": self.excerpt,
             "distance": None if self.distance is None else round(self.distance, 4),

@@ -9,9 +9,8 @@ of the table. The weights are those the table was measured with (docs/retrieval.
 import math
 import threading
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from importlib import resources
 from itertools import chain
 from typing import Any, Final
 
@@ -19,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from braindex.domain.ports import Passage, Vector
-from braindex.domain.words import SUBWORD, tokens
+from braindex.embedding.pieces import WEIGHTS, data_folder, load_pieces
 
 Floats = npt.NDArray[np.float32]
 
@@ -33,63 +32,7 @@ NAME: Final = (1.5, 16)
 PARENT: Final = (0.5, 16)
 PATH: Final = (1.5, 24)
 _LOG: Final = [math.log1p(count) for count in range(BODY_TOKENS * 48)]
-_MAX_WORD: Final = 40  # a longer word is not split into pieces
-_MEMO_LIMIT: Final = 200_000
 _TINY: Final = 1e-9
-
-
-class _Pieces(dict[str, tuple[int, ...]]):
-    """Token ids by token, from a vocabulary: whole words first, else the longest pieces (`##` marks an inner one).
-
-    A dict that fills itself, so that the loop over a text's tokens runs in C; bounded, and safe to race.
-    """
-
-    def __init__(self, vocabulary: dict[str, int]) -> None:
-        super().__init__()
-        self._vocabulary = vocabulary
-
-    def _word(self, word: str) -> tuple[int, ...]:
-        whole = self._vocabulary.get(word)
-        if whole is not None:
-            return (whole,)
-        ids: list[int] = []
-        start = 0
-        while start < len(word) <= _MAX_WORD:
-            prefix = "##" if start else ""
-            for end in range(len(word), start, -1):
-                piece = self._vocabulary.get(prefix + word[start:end])
-                if piece is not None:
-                    ids.append(piece)
-                    start = end
-                    break
-            else:
-                start += 1
-        return tuple(ids)
-
-    def __missing__(self, token: str) -> tuple[int, ...]:
-        ids = tuple(one for word in SUBWORD.findall(token) for one in self._word(word.lower()))
-        if len(self) < _MEMO_LIMIT:
-            self[token] = ids
-        return ids
-
-    def ids(self, text: str, limit: int) -> list[int]:
-        """Token ids in order, ended by the word that reaches `limit`."""
-        found = tokens(text)
-        every = list(chain.from_iterable(map(self.__getitem__, found)))
-        return every if len(every) < limit else self._ended(found, limit)
-
-    def _ended(self, found: Iterable[str], limit: int) -> list[int]:
-        out: list[int] = []
-        for token in found:
-            ids = self[token]
-            if len(out) + len(ids) < limit:
-                out.extend(ids)
-                continue
-            for word in SUBWORD.findall(token):
-                out.extend(self._word(word.lower()))
-                if len(out) >= limit:
-                    return out
-        return out
 
 
 def _unit(rows: Floats) -> Floats:
@@ -102,14 +45,12 @@ class _Table:
     """The loaded weights."""
 
     def __init__(self) -> None:
-        folder = resources.files("braindex.embedding") / "data"
-        with (folder / "model_int8.npz").open("rb") as file, np.load(file) as arrays:
+        with (data_folder() / WEIGHTS).open("rb") as file, np.load(file) as arrays:
             document_scale = arrays["dscale"].astype(np.float32)
             self.documents: Floats = arrays["table"].astype(np.float32) * document_scale[:, None]
             question_scale = arrays["qscale"].astype(np.float32)
         self.question_ratio: Floats = question_scale / np.maximum(document_scale, np.float32(1e-8))
-        words = (folder / "vocab.txt").read_text(encoding="utf-8").split("\n")
-        self.pieces = _Pieces({word: index for index, word in enumerate(words)})
+        self.pieces = load_pieces()
 
     @cached_property
     def directions(self) -> Floats:

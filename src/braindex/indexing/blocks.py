@@ -1,6 +1,7 @@
 """What a parser does not name still answers questions: the file itself, and runs of code outside any definition."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final
 
@@ -26,6 +27,8 @@ _LEADING: Final = re.compile(
 )
 _STAR: Final = re.compile(r"^[^\S\n]*+\*++ ?", re.MULTILINE)
 _DIRECTIVE: Final = re.compile(r"^\s*+(['\"])use \w++\1;?\s*+$")
+_COMMENT_BEGINS: Final = re.compile(r"\s*+(/\*|<!--)")
+_COMMENT_ENDS: Final = {"/*": "*/", "<!--": "-->"}
 _LINE_END: Final = re.compile(rb"\r\n|\r|\n")
 _NOISE: Final = re.compile(r"^[\W_]*$")
 _NOTICE: Final = re.compile(r"copyright|licen[cs]ed? under|SPDX-License|all rights reserved", re.IGNORECASE)
@@ -100,13 +103,30 @@ def _described_lines(lines: Sequence[str]) -> int:
     return head[: start + doc.end()].count("\n") + 1 if doc else 0
 
 
-def _covered(entities: Sequence[CodeEntity], count: int) -> bytearray:
+def _covered(entities: Sequence[CodeEntity], count: int, offsets: Sequence[int]) -> bytearray:
+    """Which lines lie in a definition, its decorators included. One with a parent may stand outside of it, as what is
+    assigned to a prototype does.
+    """
     covered = bytearray(count + 2)
     for one in entities:
-        if not one.parent:
-            length = min(one.end_line, count) - one.line + 1
-            covered[one.line : one.line + length] = b"\x01" * length
+        first = min(one.line, bisect_right(offsets, one.start, hi=count))
+        length = min(one.end_line, count) - first + 1
+        covered[first : first + length] = b"\x01" * length
     return covered
+
+
+def _in_comments(lines: Sequence[str]) -> bytearray:
+    """Which lines lie in a block comment that begins a line: they say something, and do nothing."""
+    found = bytearray(len(lines) + 1)
+    end = ""
+    for number, line in enumerate(lines, start=1):
+        begins = not end and _COMMENT_BEGINS.match(line)
+        end = _COMMENT_ENDS[begins[1]] if begins else end
+        if end:
+            _, closed, rest = line[begins.end() if begins else 0 :].partition(end)
+            found[number] = not rest.strip()
+            end = "" if closed else end
+    return found
 
 
 def _runs(lines: Sequence[str], covered: bytearray) -> list[tuple[int, int]]:
@@ -148,12 +168,13 @@ def code_blocks(
     offsets = [0, *(match.end() for match in _LINE_END.finditer(data)), len(data)]
     seen: dict[str, int] = {}
     blocks: list[CodeEntity] = []
-    covered = _covered(entities, len(lines))
+    covered = _covered(entities, len(lines), offsets)
+    commented = _in_comments(lines)
     described = _described_lines(lines)
     covered[1 : described + 1] = b"\x01" * described
     for first, last in _runs(lines, covered):
         start, end = _trimmed(lines, first, last)
-        solid = [line for line in lines[start - 1 : end] if _substance(line)]
+        solid = [lines[at - 1] for at in range(start, end + 1) if not commented[at] and _substance(lines[at - 1])]
         if len(solid) < _SHORTEST_BLOCK:
             continue
         name = _block_name(solid[0])

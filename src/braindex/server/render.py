@@ -5,8 +5,10 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from braindex.domain.citations import citation
-from braindex.domain.display import safe_line, safe_path
+from braindex.domain.display import safe_line, safe_path, shortened
 from braindex.domain.identity import short_id
+from braindex.domain.memories import Note
+from braindex.domain.recall import text_of
 from braindex.domain.relations import related_lines
 from braindex.domain.results import (
     Answer,
@@ -20,6 +22,7 @@ from braindex.domain.results import (
 from braindex.domain.results import WorkspaceInfo as Known
 from braindex.domain.routing import NO_ENGINE
 from braindex.services.brief import BriefView
+from braindex.services.notes import Listed, Saved
 
 # Skipped files and folders that an answer lists, in text and structure alike; the count beside them is exact.
 SKIPPED_IN_SUMMARY: Final = 10
@@ -96,6 +99,36 @@ def updated_text(workspace: Workspace, view: BriefView) -> str:
     return f"The brief was replaced: {view.state.standing}. get_brief shows it.\n{workspace_line(workspace)}"
 
 
+def saved_text(workspace: Workspace, saved: Saved) -> str:
+    note = saved.note
+    lines = [f"{'Known already, word for word' if saved.known else 'Remembered'}: note {note.id}."]
+    lines += [
+        f"Note {one.memory.id} says nearly the same: {safe_line(shortened(text_of(one.memory)))}. If one will do, "
+        "forget_memory the other."
+        for one in saved.similar
+    ]
+    return "\n".join([*lines, workspace_line(workspace)])
+
+
+def notes_text(workspace: Workspace, listed: Sequence[Listed], total: int) -> str:
+    lines = [_note_line(one) for one in listed] or ["No notes. save_to_memory keeps one."]
+    more = [f"{len(listed)} of {total} notes"] if total > len(listed) else []
+    return "\n".join([*lines, *more, workspace_line(workspace)])
+
+
+def _note_line(one: Listed) -> str:
+    note = one.note
+    about = ", ".join(tie.qualified_name or tie.path for tie in note.about)
+    head = " ".join([note.id, note.created[:10], *([note.category] if note.category else [])])
+    head += f" about {about}" if about else ""
+    head += f" [may be stale: {one.stale}]" if one.stale else ""
+    return f"- {safe_line(head)}: {safe_line(shortened(note.text, 600))}"
+
+
+def forgotten_text(workspace: Workspace, note: Note) -> str:
+    return f"Forgotten: note {note.id}, {safe_line(shortened(note.text))}\n{workspace_line(workspace)}"
+
+
 def workspaces_text(known: Iterable[Known]) -> str:
     lines = [_known_line(one) for one in known]
     return "\n".join(lines) or "No workspace is known yet. scan_workspace, given a path, makes one."
@@ -106,7 +139,8 @@ def _sources_block(sources: Iterable[Source]) -> str:
 
 
 def _cited(source: Source) -> str:
-    stale = " [stale: changed since it was indexed]" if source.stale else ""
+    stale = " [stale: changed since it was indexed]" if source.stale and not source.is_memory else ""
+    stale += f" [{source.kind}{': ' + safe_line(source.remark) if source.remark else ''}]" if source.is_memory else ""
     return citation(source.name, source.path, source.line, source.distance) + stale
 
 

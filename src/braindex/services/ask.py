@@ -14,8 +14,9 @@ from braindex.domain.errors import UsageError
 from braindex.domain.excerpts import excerpt, shares
 from braindex.domain.options import WorkspaceOptions
 from braindex.domain.prompt import Quoted
-from braindex.domain.question import Analysis
+from braindex.domain.question import Analysis, analyse
 from braindex.domain.ranking import Candidate
+from braindex.domain.recall import Recalled, text_of
 from braindex.domain.relations import Related
 from braindex.domain.rerank import lexical_rerank
 from braindex.domain.results import Answer, Question, Source, Workspace
@@ -24,7 +25,9 @@ from braindex.domain.units import WILDCARD, EntityFilter, StoredEntity
 from braindex.languages import LANGUAGE_NAMES
 from braindex.registry.index import IndexStore
 from braindex.services.freshness import Freshness
+from braindex.services.memories import Memories
 from braindex.services.related import related_to
+from braindex.services.remembered import as_source, placed, remembered
 from braindex.services.retrieve import Arms, Retrieved
 from braindex.services.roots import checked_root
 from braindex.services.workspaces import Workspaces
@@ -38,6 +41,7 @@ EXCERPT_TOKENS: Final = 220  # for all excerpts of an answer of eight sources; m
 LONGEST_CITED: Final = 50  # lines of a class or section; a longer one is cited by its header
 _DEFAULT_LIMIT: Final = 8
 ENGINE_TOKENS: Final = 3000  # for all that an engine is shown of an answer's sources
+MEMORY_KINDS: Final = frozenset({"note", "episode"})
 _SIGNATURE: Final = 200  # characters of a signature in an answer; the whole one is in the index
 _NOT_WANTED: Final = "sources only, as asked"
 _NOT_SAVED: Final = Written("none", "")
@@ -74,15 +78,29 @@ class UnknownFilter(UsageError):
 OptionsOf = Callable[[Path], WorkspaceOptions]
 
 
+@dataclass(frozen=True, slots=True)
+class FoundBy:
+    """Where the sources of an answer come from: the code's index, and what was remembered beside it."""
+
+    arms: Arms
+    memories: Memories
+
+
 class Asking:
     """Questions about any known workspace."""
 
     def __init__(
-        self, workspaces: Workspaces, freshness: Freshness, arms: Arms, writer: Writer, options: OptionsOf
+        self,
+        workspaces: Workspaces,
+        freshness: Freshness,
+        found_by: FoundBy,
+        writer: Writer,
+        options: OptionsOf,
     ) -> None:
         self._workspaces = workspaces
         self._freshness = freshness
-        self._arms = arms
+        self._arms = found_by.arms
+        self._memories = found_by.memories
         self._writer = writer
         self._options = options
 
@@ -129,12 +147,16 @@ class Asking:
         def look(store: IndexStore) -> _Looked:
             coverage = self._freshness.take_in(workspace, root, store)
             _check_path(question.path, root, store)
+            recalled = remembered(self._memories, store, workspace, question, options)
+            if question.kind in MEMORY_KINDS:
+                return _Looked(_joined([], recalled, analyse(question.text), question.limit), coverage, None)
             retrieved = self._arms.retriever(workspace, self._workspaces.folder(workspace), store).retrieve(
                 question.text,
                 EntityFilter(question.path, question.kind, question.language),
                 options.distance_threshold,
             )
-            sources = self._sources(store, retrieved, Verifier(root, options), question)
+            code = self._sources(store, retrieved, Verifier(root, options), question)
+            sources = _joined(code, recalled, retrieved.analysis, question.limit)
             coverage = "; ".join(part for part in (coverage, retrieved.note) if part)
             return _Looked(sources, coverage, related_to(store, question.text))
 
@@ -163,11 +185,12 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A source, what its file holds now, and the question as it was understood."""
+    """A source, what its file holds now (None for a memory), and the question as it was understood."""
 
     source: Source
-    seen: "Verified"
+    seen: "Verified | None"
     analysis: Analysis
+    recalled: Recalled | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +208,22 @@ def _quoted(found: "Sequence[_Found]") -> list[Quoted]:
     return [_quote(one, budget) for one, budget in zip(found, budgets, strict=True)]
 
 
+def _joined(code: "Sequence[_Found]", memories: Sequence[Recalled], analysis: Analysis, limit: int) -> "list[_Found]":
+    """The code with the memories in their places, at most `limit` in all; of the code, the last make room."""
+    kept = list(code[: max(0, limit - len(memories))])
+    budget = EXCERPT_TOKENS // _DEFAULT_LIMIT * 2
+    for place, one in reversed(placed([found.source for found in kept], memories)):
+        kept.insert(place, _Found(as_source(one, analysis.text, budget), None, analysis, one))
+    return kept
+
+
 def _quote(found: "_Found", budget: int) -> Quoted:
-    source, entity = found.source, found.seen.entity
+    source = found.source
+    if found.seen is None:
+        said = "" if found.recalled is None else text_of(found.recalled.memory)
+        text = excerpt(said.split("\n"), found.analysis.terms, budget)
+        return Quoted(source.name, source.kind, "", 0, 0, source.signature, source.remark, text)
+    entity = found.seen.entity
     lines = _below_signature(found.seen.lines[entity.line - 1 : entity.end_line], entity.signature)
     return Quoted(
         name=source.name,
@@ -202,7 +239,7 @@ def _quote(found: "_Found", budget: int) -> Quoted:
 
 def _tokens_saved(found: "Sequence[_Found]", written: Written) -> int:
     """What reading each cited file whole would have cost the agent, beyond what the answer costs it."""
-    whole = {one.source.path: one.seen.lines for one in found}
+    whole = {one.source.path: one.seen.lines for one in found if one.seen is not None}
     reading = sum(count_tokens("\n".join(lines)) for lines in whole.values())
     told = [citation(one.source.name, one.source.path, one.source.line, one.source.distance) for one in found]
     if written.text is not None:

@@ -73,7 +73,7 @@ class Writer:
 
     def write(self, asked: Asked) -> Written:
         """The answer, or the reason why there are only sources. Never raises for an engine's failure."""
-        files = len({one.path for one in asked.sources})
+        files = len({one.path for one in asked.sources if not one.is_memory})
         chosen = route(asked.text, asked.use_cloud, files, self._rules(asked.root))
         log.info("route: %s (%s)", chosen.engine, chosen.reason.split("“")[0].strip())
         engine = self._engines.get(chosen.engine)
@@ -93,7 +93,8 @@ class Writer:
             reason = f"{engine.name} gave no answer: {failure}; sources only"
             return Written("none", reason, usage=failure.usage, called=engine)
         self._warm_ups.after_answer(asked.workspace, engine, prefix, completion.usage)
-        return _checked(chosen.reason, engine, completion, asked.sources)
+        code = [one for one in asked.sources if not one.is_memory]
+        return _checked(chosen.reason, engine, completion, code)
 
     def record(self, workspace: Workspace, written: Written, tokens_saved: int) -> None:
         """The question's row in the ledger, also for one that was answered by its sources."""

@@ -2,10 +2,16 @@ import pytest
 
 from braindex.domain.entities import CodeEntity
 from braindex.indexing.blocks import code_blocks, file_body, file_entity, imports, leading_comment
+from braindex.indexing.passages import index_file
 
 
-def _entity(name: str, line: int, end_line: int) -> CodeEntity:
-    return CodeEntity("a.py", "function", name, name, "", "python", line, end_line, f"def {name}()")
+def _entity(name: str, line: int, end_line: int, start: int = 0) -> CodeEntity:
+    return CodeEntity("a.py", "function", name, name, "", "python", line, end_line, f"def {name}()", start=start)
+
+
+def _blocks(path: str, source: str) -> list[tuple[str, int, int]]:
+    found = [one.entity for one in index_file(path, source.encode())]
+    return [(one.name, one.line, one.end_line) for one in found if one.kind == "code-block"]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +58,8 @@ def test_a_file_without_definitions_is_known_by_its_text() -> None:
 
 def test_code_outside_definitions_is_kept_in_blocks_of_at_most_fifty_lines() -> None:
     lines = ["import os", ""] + [f"step_{number}()" for number in range(120)] + ["def f():", "    pass"]
-    blocks = code_blocks("a.py", "python", lines, [_entity("f", 123, 124)], "\n".join(lines).encode())
+    data = "\n".join(lines).encode()
+    blocks = code_blocks("a.py", "python", lines, [_entity("f", 123, 124, data.index(b"def"))], data)
     assert all(one.end_line - one.line < 50 for one in blocks)
     covered = {line for one in blocks for line in range(one.line, one.end_line + 1)}
     assert set(range(3, 123)) <= covered
@@ -62,10 +69,39 @@ def test_code_outside_definitions_is_kept_in_blocks_of_at_most_fifty_lines() -> 
 def test_a_block_is_named_by_its_first_line_of_substance_and_equal_names_are_told_apart() -> None:
     lines = ["# setup", "run()", "go()", "def f():", "    pass", "run()", "stop()"]
     data = "\r\n".join(lines).encode()
-    blocks = code_blocks("a.py", "python", lines, [_entity("f", 4, 5)], data)
+    blocks = code_blocks("a.py", "python", lines, [_entity("f", 4, 5, data.index(b"def"))], data)
     assert [(one.name, one.line, one.ordinal) for one in blocks] == [("run()", 1, 0), ("run()", 6, 1)]
     assert data[blocks[1].start : blocks[1].end] == b"run()\r\nstop()"
 
 
 def test_imports_and_lone_statements_are_no_block() -> None:
     assert code_blocks("a.py", "python", ["import os", "import sys", "", "x()", ""], [], b"") == []
+
+
+@pytest.mark.parametrize(
+    "comment",
+    ["/**\n * Adds numbers.\n * And more.\n */\n", "/* one();\ntwo();\nthree();\n*/\n", "/* a();\n b();\n c(); */\n"],
+)
+def test_a_comment_of_several_lines_is_no_block_of_code(comment: str) -> None:
+    assert _blocks("a.js", f"{comment}function add() {{}}\n\n{comment}\nfunction more() {{}}\n") == []
+
+
+def test_code_behind_the_end_of_a_comment_is_code() -> None:
+    assert _blocks("a.js", "function f() {}\n/* first\n*/ start();\ngo();\n") == [("*/ start();", 2, 4)]
+
+
+def test_decorators_of_several_lines_belong_to_what_they_decorate() -> None:
+    decorated = '@app.route(\n    "/x",\n    methods=["GET"],\n)\n@login\ndef view():\n    pass\n'
+    assert _blocks("a.py", f"import os\n\n{decorated}\n{decorated}") == []
+    assert _blocks("a.ts", '@Component({\n  selector: "x",\n  template: "y",\n})\nexport class X {}\n') == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "Foo.prototype.bar = function () {\n  return 1;\n};\nFoo.prototype.baz = function () {\n  return 2;\n};\n",
+        "exports.one = function () {\n  return 1;\n};\nexports.two = () => {\n  return 2;\n};\n",
+    ],
+)
+def test_a_definition_with_its_owner_written_out_is_not_a_block_as_well(source: str) -> None:
+    assert _blocks("a.js", source) == []

@@ -370,3 +370,11 @@ def test_a_function_that_go_keeps_in_a_variable_is_found_once() -> None:
         ("variable", "x", None),
         ("variable", "y", None),
     ]
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [("## Two #", "Two"), ("#### Four ####", "Four"), ("# C#", "C#"), ("# a # b", "a # b"), ("## `x #`", "x #")],
+)
+def test_the_closing_signs_of_a_heading_are_no_part_of_its_name(line, name):
+    assert [one.name for one in extract_entities("a.md", f"{line}\n")] == [name]

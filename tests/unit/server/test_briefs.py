@@ -141,8 +141,17 @@ async def test_the_annotations_say_which_calls_may_reach_beyond_this_machine(con
     assert {name for name, one in tools.items() if one.open_world_hint} == (
         {"query_memory", "scan_workspace", "update_brief"} if expected else set()
     )
-    assert {name for name, one in tools.items() if one.destructive_hint} == {"scan_workspace", "update_brief"}
-    assert {name for name, one in tools.items() if not one.read_only_hint} == {"scan_workspace", "update_brief"}
+    assert {name for name, one in tools.items() if one.destructive_hint} == {
+        "scan_workspace",
+        "update_brief",
+        "forget_memory",
+    }
+    assert {name for name, one in tools.items() if not one.read_only_hint} == {
+        "scan_workspace",
+        "update_brief",
+        "save_to_memory",
+        "forget_memory",
+    }
 
 
 async def test_a_forced_refresh_makes_the_brief_anew_after_the_scan(connect, held):

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from braindex.cli.commands import ask, brief, doctor, entities, related, scan, serve, status, usage, workspaces
+from braindex.cli.commands import ask, brief, doctor, entities, note, related, scan, serve, status, usage, workspaces
 from braindex.cli.invocation import Command
 
 COMMANDS: Final[tuple[Command, ...]] = (
@@ -12,6 +12,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     status.COMMAND,
     entities.COMMAND,
     brief.COMMAND,
+    note.COMMAND,
     workspaces.COMMAND,
     usage.COMMAND,
     doctor.COMMAND,

@@ -6,9 +6,12 @@ from typing import Final
 from braindex.server.errors import GuardedTool
 from braindex.server.surroundings import ToolContext
 from braindex.server.tools import (
+    forget_memory,
     get_brief,
+    list_memory,
     list_workspaces,
     query_memory,
+    save_to_memory,
     scan_status,
     scan_workspace,
     update_brief,
@@ -22,6 +25,9 @@ TOOLS: Final[tuple[Callable[[ToolContext, str], GuardedTool], ...]] = (
     scan_workspace.build,
     scan_status.build,
     update_brief.build,
+    save_to_memory.build,
+    list_memory.build,
+    forget_memory.build,
     list_workspaces.build,
     usage_report.build,
 )
