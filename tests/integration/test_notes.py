@@ -1,16 +1,17 @@
 """Notes: remembered on purpose, tied to code, found with it, moved between stores. Real index, real memory."""
 
 import json
+from typing import Any
 
 import pytest
 from mcp import Client
-from mcp_types import TextContent
+from mcp_types import CallToolResult, TextContent
 
-from braindex.bootstrap import build_app
+from braindex.bootstrap import App, build_app
 from braindex.config import load_settings
 from braindex.domain.errors import BraindexError
 from braindex.domain.memories import Episode, derived_id, now
-from braindex.domain.results import Question
+from braindex.domain.results import Question, Source, Workspace
 from braindex.registry.memory import MEMORY_FILE
 from braindex.server.create import create_server
 from braindex.services.notes import NotAnExport
@@ -42,13 +43,13 @@ def workspace(app, tmp_path):
     return app.workspaces.open(tmp_path / "work")
 
 
-def text_of(result):
+def text_of(result: CallToolResult) -> str:
     [only] = result.content
     assert isinstance(only, TextContent)
     return only.text
 
 
-def sources(app, workspace, text, **more):
+def sources(app: App, workspace: Workspace, text: str, **more: Any) -> tuple[Source, ...]:
     return app.asking.ask(workspace, Question(text, **more)).sources
 
 

@@ -4,7 +4,7 @@ import struct
 from braindex.domain.closeness import distances
 
 
-def vector(*numbers):
+def vector(*numbers: float) -> bytes:
     return struct.pack(f"<{len(numbers)}f", *numbers)
 
 
