@@ -178,7 +178,7 @@ async def test_a_client_scans_with_progress_asks_and_reads_the_status(box, mode)
     async with Client(stdio_client(box.parameters()), mode=mode) as client:
         names = {tool.name for tool in (await client.list_tools()).tools}
         assert names == {
-            "query_memory", "get_brief", "scan_workspace", "scan_status", "update_brief", "list_workspaces",
+            "query_memory", "save_to_memory", "list_memory", "forget_memory", "get_brief", "scan_workspace", "scan_status", "update_brief", "list_workspaces",
             "usage_report",
         }  # fmt: skip
         scanned = await client.call_tool("scan_workspace", {}, progress_callback=on_progress)
