@@ -21,7 +21,7 @@ CONTEXT_TOKENS: Final = 1_500  # of the whole block
 BRIEF_TOKENS: Final = 450
 MEMORY_TOKENS: Final = 140  # of one note or episode
 ENTITIES: Final = 6
-# What a memory has to share with the question to be told unasked. Chosen by hand on a few dozen pairs, not measured yet.
+# What a memory has to share with the question to be told unasked: chosen by hand, not measured yet.
 NEAR: Final = 0.52  # cosine at which meaning alone is enough …
 COVERED: Final = 0.5  # … share of the question's telling words at which these alone are …
 SOMEWHAT_NEAR: Final = 0.36  # … and what both together have to reach
