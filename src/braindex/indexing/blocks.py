@@ -118,14 +118,17 @@ def _covered(entities: Sequence[CodeEntity], count: int, offsets: Sequence[int])
 def _in_comments(lines: Sequence[str]) -> bytearray:
     """Which lines lie in a block comment that begins a line: they say something, and do nothing."""
     found = bytearray(len(lines) + 1)
-    end = ""
+    end, began = "", 0
     for number, line in enumerate(lines, start=1):
         begins = not end and _COMMENT_BEGINS.match(line)
         end = _COMMENT_ENDS[begins[1]] if begins else end
         if end:
             _, closed, rest = line[begins.end() if begins else 0 :].partition(end)
             found[number] = not rest.strip()
+            began = number if begins else began
             end = "" if closed else end
+    if end:  # it is never closed: a line of a string, which only looks like the beginning of a comment
+        found[began:] = bytes(len(found) - began)
     return found
 
 

@@ -90,6 +90,11 @@ def test_code_behind_the_end_of_a_comment_is_code() -> None:
     assert _blocks("a.js", "function f() {}\n/* first\n*/ start();\ngo();\n") == [("*/ start();", 2, 4)]
 
 
+def test_a_line_of_a_string_that_looks_like_the_beginning_of_a_comment_hides_no_code() -> None:
+    source = 'def f():\n    pass\n\nstart("""\n/* all\n""")\ngo()\nstop()\n'
+    assert _blocks("a.py", source) == [('start("""', 4, 8)]
+
+
 def test_decorators_of_several_lines_belong_to_what_they_decorate() -> None:
     decorated = '@app.route(\n    "/x",\n    methods=["GET"],\n)\n@login\ndef view():\n    pass\n'
     assert _blocks("a.py", f"import os\n\n{decorated}\n{decorated}") == []
