@@ -18,7 +18,7 @@ from braindex.languages import LanguageSpec
 _ROLES: Final = ("definition", "skip", "inject", "wrapped", "decorator", "doc", "comment", "reference")
 _KINDS: Final = {"definition": KINDS, "reference": REFERENCE_KINDS}
 _PARTS: Final = frozenset({"name", "owner", "body", "stop", "signature", "value", "span"})
-_SETTINGS: Final = frozenset({"name", "prefix", "level", "leaf", "inject"})
+_SETTINGS: Final = frozenset({"name", "prefix", "closing", "level", "leaf", "inject"})
 _CAPTURE: Final = re.compile(r"@([\w.-]+)")
 _NOT_CODE: Final = re.compile(r';[^\n]*|"(?:[^"\\\n]|\\.)*"')
 
@@ -36,13 +36,17 @@ class GrammarUnavailable(BraindexError):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What one pattern of a query means. `capture` is the capture that its role is about."""
+    """What one pattern of a query means. `capture` is the capture that its role is about.
+
+    `prefix` goes before the name; a run of the character `closing` at the name's end, after a space, is no part of it.
+    """
 
     role: str
     capture: str
     kind: str = ""
     name: str | None = None
     prefix: str = ""
+    closing: str = ""
     level: int | None = None
     leaf: bool = False
     inject: str = ""
@@ -120,7 +124,8 @@ def _pattern(text: str, settings: dict[str, str | None]) -> Pattern:
     level = settings.get("level")
     return Pattern(
         role, leads[0], kind, settings.get("name"), settings.get("prefix") or "",
-        None if level is None else int(level), "leaf" in settings, settings.get("inject") or "",
+        settings.get("closing") or "", None if level is None else int(level), "leaf" in settings,
+        settings.get("inject") or "",
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from braindex.indexing.extract_text import (
     parameter_count,
     shortened,
     signature,
+    without_closing,
 )
 from braindex.languages import LanguageSpec
 
@@ -184,7 +185,7 @@ class EntityBuilder:
             return pattern.name
         node = draft.captures.get("name")
         text = heading if node is None else name_text(self._source, node[0].start_byte, node[0].end_byte)
-        cleaned = self._spec.clean_name(text)
+        cleaned = self._spec.clean_name(without_closing(text, pattern.closing) if pattern.closing else text)
         return shortened(pattern.prefix + cleaned, LONGEST_NAME) if cleaned else ""
 
     def _place(self, draft: Draft, scope: _Scope | None, name: str) -> tuple[str, str]:

@@ -22,6 +22,12 @@ _WORD: Final = re.compile(r"\w")
 _FIRST_WORD: Final = re.compile(rb"[\w$]+")
 
 
+def without_closing(text: str, sign: str) -> str:
+    """Text without a run of a character at its end, which a space sets apart; what is nothing else stays."""
+    bare = text.rstrip().rstrip(sign)
+    return bare.rstrip() if bare[-1:].isspace() and bare.strip() else text
+
+
 def one_line(text: str) -> str:
     """Text as written, its line ends and the indentation around them closed up; other white space is kept."""
     if "\n" not in text:

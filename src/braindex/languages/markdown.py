@@ -15,14 +15,13 @@ _TAG: Final = re.compile(r"</?[A-Za-z][^>]*>|<!--.*?-->")
 _MARKS: Final = "*_~"
 # Each mark looks for its other half up to the end: a heading of hundreds of marks, which is none, would take long.
 _MOST_MARKS: Final = 60
-_CLOSING: Final = re.compile(r"(?<=\s)#+$")  # of an ATX heading (CommonMark 4.2): `## Name ##`
 _ATTRIBUTES: Final = re.compile(r"\s*\{[#.:/][^}]*\}\s*$")
 _EMPHASIS: Final = re.compile(r"(?<!\\)(\*{1,3}|~~|(?<!\w)_{1,3})(?=\S)(.+?)(?<=[^\s\\])\1(?!\w)")
 
 
 def _plain(text: str) -> str:
     """The text a reader sees of a heading: marks of code, links, emphasis, HTML and attributes removed."""
-    text = _CLOSING.sub("", " ".join(text[:_LONGEST].split())).rstrip()
+    text = " ".join(text[:_LONGEST].split())
     pieces: list[str] = []
     at = 0
     for start, inner_start, inner_end, end in _code_spans(text):  # what stands in code is shown as it is

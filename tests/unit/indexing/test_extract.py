@@ -378,3 +378,8 @@ def test_a_function_that_go_keeps_in_a_variable_is_found_once() -> None:
 )
 def test_the_closing_signs_of_a_heading_are_no_part_of_its_name(line, name):
     assert [one.name for one in extract_entities("a.md", f"{line}\n")] == [name]
+
+
+@pytest.mark.parametrize("text", ["About C #\n=========\n", "- [ ] About C #\n"])
+def test_only_headings_of_one_line_have_closing_signs(text):
+    assert [one.name for one in extract_entities("a.md", text)] == ["About C #"]

@@ -1,10 +1,10 @@
-; Headings: the level makes the outline.
-((atx_heading (atx_h1_marker) heading_content: (_) @name) @definition.heading (#set! level "1"))
-((atx_heading (atx_h2_marker) heading_content: (_) @name) @definition.heading (#set! level "2"))
-((atx_heading (atx_h3_marker) heading_content: (_) @name) @definition.heading (#set! level "3"))
-((atx_heading (atx_h4_marker) heading_content: (_) @name) @definition.heading (#set! level "4"))
-((atx_heading (atx_h5_marker) heading_content: (_) @name) @definition.heading (#set! level "5"))
-((atx_heading (atx_h6_marker) heading_content: (_) @name) @definition.heading (#set! level "6"))
+; Headings: the level makes the outline. CommonMark 4.2 closes those of one line with any number of signs (`## Name ##`).
+((atx_heading (atx_h1_marker) heading_content: (_) @name) @definition.heading (#set! level "1") (#set! closing "#"))
+((atx_heading (atx_h2_marker) heading_content: (_) @name) @definition.heading (#set! level "2") (#set! closing "#"))
+((atx_heading (atx_h3_marker) heading_content: (_) @name) @definition.heading (#set! level "3") (#set! closing "#"))
+((atx_heading (atx_h4_marker) heading_content: (_) @name) @definition.heading (#set! level "4") (#set! closing "#"))
+((atx_heading (atx_h5_marker) heading_content: (_) @name) @definition.heading (#set! level "5") (#set! closing "#"))
+((atx_heading (atx_h6_marker) heading_content: (_) @name) @definition.heading (#set! level "6") (#set! closing "#"))
 ((setext_heading heading_content: (_) @name (setext_h1_underline)) @definition.heading (#set! level "1"))
 ((setext_heading heading_content: (_) @name (setext_h2_underline)) @definition.heading (#set! level "2"))
 
