@@ -3,6 +3,7 @@
 usage: python bench/extraction.py python [FOLDER …] [--json FILE]
        python bench/extraction.py typescript FOLDER … --typescript FOLDER [--json FILE]
        python bench/extraction.py throughput FOLDER …
+       python bench/extraction.py edits FOLDER …
 
 python      every function, method and class, wherever it stands: found, missed, invented; its last line, parent,
             decorators, docstring, return type, parameters, and its signature by what it means (names, kinds, defaults,
@@ -12,6 +13,7 @@ typescript  declarations, functions and classes bound to names, members, accesso
             typescript`; it is not a part of braindex). Needs node.
 
 throughput  lines and entities a CPU second, with references and passages, as a scan makes them.
+edits       how many functions and types are still found when one bracket or quote of their file is left out.
 
 Prints shares and examples of what differs; exit code 1 when recall or precision is below .97 or lines or
 parents are below .99, or when nothing was compared.
@@ -22,7 +24,8 @@ import json
 import sys
 from pathlib import Path
 
-import extraction_python  # type: ignore[import-not-found]  # beside this file
+import extraction_edits  # type: ignore[import-not-found]  # beside this file
+import extraction_python  # type: ignore[import-not-found]
 import extraction_speed  # type: ignore[import-not-found]
 import extraction_typescript  # type: ignore[import-not-found]
 from extraction_score import Score  # type: ignore[import-not-found]
@@ -30,7 +33,7 @@ from extraction_score import Score  # type: ignore[import-not-found]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["python", "typescript", "throughput"])
+    parser.add_argument("what", choices=["python", "typescript", "throughput", "edits"])
     parser.add_argument("folders", nargs="*", type=Path)
     parser.add_argument("--typescript", type=Path, help="where npm installed the TypeScript compiler")
     parser.add_argument("--json", type=Path)
@@ -38,6 +41,10 @@ def main() -> None:
     if arguments.what == "throughput":
         for folder in arguments.folders:
             print(extraction_speed.measure(folder.resolve()).line(), flush=True)
+        return
+    if arguments.what == "edits":
+        for line in extraction_edits.measure([folder.resolve() for folder in arguments.folders]):
+            print(line, flush=True)
         return
     if arguments.what == "python":
         scores = [Score("python")]

@@ -13,6 +13,7 @@ from braindex.indexing.extract_grammars import GrammarUnavailable, grammar_of
 from braindex.indexing.extract_matches import MOST_DEFINITIONS, Found, TooManyDefinitions, find
 from braindex.indexing.extract_parse import ParseTimeout, budget_for, parse
 from braindex.indexing.extract_references import Place, owned, places
+from braindex.indexing.extract_restart import parse_pieces
 from braindex.indexing.extract_scope import EntityBuilder, Numbering
 from braindex.indexing.extract_source import Source
 from braindex.languages import LANGUAGES, LanguageSpec, language_for
@@ -88,8 +89,11 @@ class _Extraction:
         data = self._prepared.get(spec.name)
         if data is None:  # once a language: a page may have thousands of scripts
             data = self._prepared[spec.name] = spec.prepare(self._source.valid)
-        tree = parse(grammar, data, self._budget, within)
-        found = find(grammar, tree.root_node, self._source, self._budget)
+        if within is None:
+            trees = parse_pieces(grammar, spec, data, self._budget)
+        else:
+            trees = [parse(grammar, data, self._budget, within)]
+        found = find(grammar, [tree.root_node for tree in trees], self._source, self._budget)
         if self._referring:
             self._places += places(found.references, self._source)
         return found

@@ -1,6 +1,6 @@
 """Matches of a query → drafts of entities: one a defined node, with its span, and what stands around it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -213,13 +213,14 @@ _TAKE: Final[dict[str, _Take]] = {
 }
 
 
-def find(grammar: Grammar, root: Node, source: Source, budget: Budget) -> Found:
-    """Run a language's query over a tree; raises ParseTimeout."""
+def find(grammar: Grammar, roots: Iterable[Node], source: Source, budget: Budget) -> Found:
+    """Run a language's query over the trees of a source, which follow one another; raises ParseTimeout."""
     found = Found(source)
     take = [(_TAKE[pattern.role], pattern) for pattern in grammar.patterns]
-    for order, captures in matches(grammar, root, budget):
-        handle, pattern = take[order]
-        handle(found, order, pattern, captures)
-        if len(found.drafts) > MOST_DEFINITIONS:
-            raise TooManyDefinitions
+    for root in roots:
+        for order, captures in matches(grammar, root, budget):
+            handle, pattern = take[order]
+            handle(found, order, pattern, captures)
+            if len(found.drafts) > MOST_DEFINITIONS:
+                raise TooManyDefinitions
     return found

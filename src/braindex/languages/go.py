@@ -1,8 +1,9 @@
 """Go: functions, methods by their receiver's type, types, and the constants and variables of a package."""
 
+import re
 from typing import Final
 
-from braindex.languages.spec import LanguageSpec
+from braindex.languages.spec import LanguageSpec, Restart
 
 GO: Final = LanguageSpec(
     name="go",
@@ -14,4 +15,5 @@ GO: Final = LanguageSpec(
     parameter_names="name",
     return_field="result",
     uncounted=frozenset({"comment"}),
+    restart=Restart(re.compile(rb"(?m)^(?:func|type|var|const)\b"), frozenset({"raw_string_literal", "comment"})),
 )

@@ -1,10 +1,17 @@
 """JavaScript, with JSX: declarations, functions bound to names, classes, object members."""
 
+import re
 from dataclasses import replace
 from typing import Final
 
 from braindex.domain.entities import CodeEntity
-from braindex.languages.spec import LanguageSpec, is_constant_name
+from braindex.languages.spec import LanguageSpec, Restart, is_constant_name
+
+# Not variables: where code is not indented, these stand in functions.
+_DEFINITION: Final = re.compile(
+    rb"(?m)^(?:export\b|(?:async[ \t]+)?function\b|(?:abstract[ \t]+)?class[ \t]"
+    rb"|(?:declare[ \t]+)?(?:interface|enum)[ \t])"
+)
 
 
 def refine(entity: CodeEntity) -> CodeEntity | None:
@@ -32,6 +39,12 @@ JAVASCRIPT: Final = LanguageSpec(
     plain_owners=frozenset({"prototype"}),
     self_owners=frozenset({"this", "self"}),
     clean_name=unquoted,
+    restart=Restart(
+        _DEFINITION,
+        opaque=frozenset({"template_string", "comment"}),
+        tops=frozenset({"export_statement"}),
+        wraps=frozenset({"expression_statement", "ambient_declaration", "internal_module", "module"}),
+    ),
     statements=True,
     refine=refine,
 )

@@ -5,13 +5,17 @@ from dataclasses import replace
 from typing import Final
 
 from braindex.domain.entities import CodeEntity
-from braindex.languages.spec import LanguageSpec, is_constant_name
+from braindex.languages.spec import LanguageSpec, Restart, is_constant_name
 
 _QUOTED: Final = re.compile(r"(?s)([a-zA-Z]*+)(\"\"\"|'''|\"|')((?:[^\\\"']++|\\.|(?!\2)[\"'])*+)(?:\2|\Z)")
 _GAP: Final = re.compile(r"[\s\\]*")
 _ESCAPE: Final = re.compile(r"(?s)\\(\r?\n|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|.)")
 _ESCAPED: Final = {"n": "\n", "t": "\t", "r": "\r", "\n": "", "\r\n": "", "\\": "\\", "'": "'", '"': '"'}
 _ANNOTATED: Final = re.compile(r"\s*+:\s*+(?:typing\.|t\.|typing_extensions\.)?(Final|TypeAlias)\b")
+# With the decorators above it: lines that are indented, close a bracket or are blank go on with one.
+_DEFINITION: Final = re.compile(
+    rb"(?m)^(?:@[^\n]*\n(?:[ \t)@#][^\n]*\n|\r?\n){0,20})?(?:async[ \t]+)?(?:def|class)[ \t]+[^\W\d]"
+)
 
 
 def _unescaped(match: re.Match[str]) -> str:
@@ -78,6 +82,11 @@ PYTHON: Final = LanguageSpec(
     uncounted=frozenset({"comment", "keyword_separator", "positional_separator", "line_continuation"}),
     bound=frozenset({"self", "cls", "mcs", "mcls", "metacls", "_self", "_cls", "__self", "__cls"}),
     clean_doc=_string_value,
+    restart=Restart(
+        _DEFINITION,
+        opaque=frozenset({"string", "concatenated_string", "comment"}),
+        tops=frozenset({"decorated_definition"}),
+    ),
     statements=True,
     refine=_refine,
 )

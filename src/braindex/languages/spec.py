@@ -1,5 +1,6 @@
 """What makes one language different from another, as data."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -12,6 +13,21 @@ def _as_written(text: str) -> str:
 
 def _as_stored(data: bytes) -> bytes:
     return data
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """Where a definition begins at the top of a file, whatever stands above it.
+
+    `line` matches from the start of such a line. `opaque` are the node types in which it may stand as text, `tops`
+    those around one definition (its decorators, an export), `wraps` those at the top of a file that may hold
+    definitions in the first column.
+    """
+
+    line: re.Pattern[bytes]
+    opaque: frozenset[str]
+    tops: frozenset[str] = frozenset()
+    wraps: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +46,8 @@ class LanguageSpec:
     types in a parameter list that are no parameters; `bound` the names of a method's first parameter that callers do
     not pass. `plain_owners` are parts of an owner's name that say nothing about it (`prototype`); `self_owners` are
     owners that mean the enclosing entity (`this`).
+
+    `restart` says where broken code is cut, so that one open bracket hides nothing that is defined after it.
 
     `statements` says that code outside any definition means something: it is kept in blocks.
 
@@ -54,6 +72,7 @@ class LanguageSpec:
     plain_owners: frozenset[str] = frozenset()
     self_owners: frozenset[str] = frozenset()
     prepare: Callable[[bytes], bytes] = _as_stored
+    restart: Restart | None = None
     statements: bool = False
     clean_name: Callable[[str], str] = _as_written
     clean_doc: Callable[[str], str] = _as_written
