@@ -9,7 +9,8 @@ from braindex.domain.entities import CodeEntity
 
 LONGEST_BLOCK: Final = 50  # lines; a longer run is cut, so that a citation still points at something
 _SHORTEST_BLOCK: Final = 2  # lines of substance; a lone statement is found through its file
-_HEADER_LINES: Final = 60
+_HEADER_LINES: Final = 60  # of comments
+_LONGEST_DOC: Final = 400  # lines from the top of a file to the end of its docstring
 _NAME_LENGTH: Final = 60
 _NAMED: Final = 40  # top-level names that a file's passage lists
 
@@ -23,7 +24,8 @@ _QUOTED_DOC: Final = re.compile(r"\A\s*+[rRuUbB]{0,2}+(\"\"\"|''')(?P<text>.*?)\
 _BLOCK_COMMENT: Final = re.compile(r"\A\s*+(?:/\*(?P<c>.*?)\*/|<!--(?P<m>.*?)-->)", re.DOTALL)
 _LINE_COMMENT: Final = re.compile(r"^\s*+(#+(?!!)|//+|;+|--)\s?(?P<text>.*)$")
 _LEADING: Final = re.compile(
-    r"\A(\ufeff|#![^\n]*\n|<!doctype[^>]*>|['\"]use (strict|client|server)['\"];?|\s)++", re.IGNORECASE
+    r"\A(\ufeff|#![^\n]*\n|#[^\n]*\bcoding[:=][^\n]*\n|<!doctype[^>]*>|['\"]use (strict|client|server)['\"];?|\s)++",
+    re.IGNORECASE,
 )
 _STAR: Final = re.compile(r"^[^\S\n]*+\*++ ?", re.MULTILINE)
 _DIRECTIVE: Final = re.compile(r"^\s*+(['\"])use \w++\1;?\s*+$")
@@ -37,21 +39,25 @@ _NOTICE: Final = re.compile(r"copyright|licen[cs]ed? under|SPDX-License|all righ
 def leading_comment(text: str) -> str:
     """The first comment, docstring or heading of a file, cleaned; "" when it opens with something else.
 
-    A licence notice says nothing about the file and is passed over.
+    A licence notice says nothing about the file and is passed over; a docstring says more than a comment above it.
     """
+    first = ""
     for _ in range(4):
-        text = text[match.end() :] if (match := _LEADING.match(text)) else text
-        found, rest = _one_comment(text)
-        if not found or not _NOTICE.search(found):
-            return found
-        text = rest
-    return ""
+        text = _after_leading(text)
+        if doc := _QUOTED_DOC.match(text):
+            return doc["text"].strip()
+        found, text = _one_comment(text)
+        if not found:
+            break
+        first = first or ("" if _NOTICE.search(found) else found)
+    return first
+
+
+def _after_leading(text: str) -> str:
+    return text[match.end() :] if (match := _LEADING.match(text)) else text
 
 
 def _one_comment(text: str) -> tuple[str, str]:
-    match = _QUOTED_DOC.match(text)
-    if match:
-        return match["text"].strip(), text[match.end() :]
     match = _BLOCK_COMMENT.match(text)
     if match:
         inside = (match["c"] or "").strip("*").removeprefix("!") or match["m"] or ""
@@ -82,7 +88,7 @@ def file_entity(
     end = max(1, min(last, first_definition - 1)) if entities else last
     return CodeEntity(
         path=path, kind="file", name=name, qualified_name=path, parent="", language=language, line=1, end_line=end,
-        signature=path, docstring=leading_comment("\n".join(lines[:_HEADER_LINES])), start=0, end=size,
+        signature=path, docstring=leading_comment("\n".join(lines[:_LONGEST_DOC])), start=0, end=size,
     )  # fmt: skip
 
 
@@ -96,11 +102,15 @@ def file_body(lines: Sequence[str], entities: Sequence[CodeEntity], docstring: s
 
 def _described_lines(lines: Sequence[str]) -> int:
     """How many lines at the top are the file's own description, which its `file` entity carries."""
-    head = "\n".join(lines[:_HEADER_LINES])
-    match = _LEADING.match(head)
-    start = match.end() if match else 0
-    doc = _QUOTED_DOC.match(head[start:])
-    return head[: start + doc.end()].count("\n") + 1 if doc else 0
+    text = head = "\n".join(lines[:_LONGEST_DOC])
+    for _ in range(4):
+        text = _after_leading(text)
+        if doc := _QUOTED_DOC.match(text):
+            return head[: len(head) - len(text) + doc.end()].count("\n") + 1
+        found, text = _one_comment(text)
+        if not found:
+            break
+    return 0
 
 
 def _covered(entities: Sequence[CodeEntity], count: int, offsets: Sequence[int]) -> bytearray:

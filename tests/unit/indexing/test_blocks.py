@@ -18,11 +18,14 @@ def _blocks(path: str, source: str) -> list[tuple[str, int, int]]:
     ("text", "comment"),
     [
         ('"""Cookies and sessions.\n\nMore."""\nimport os\n', "Cookies and sessions.\n\nMore."),
-        ("#!/usr/bin/env python\n# coding: utf-8\n# What it does.\nx = 1\n", "coding: utf-8\nWhat it does."),
+        ("#!/usr/bin/env python\n# coding: utf-8\n# What it does.\nx = 1\n", "What it does."),
         ("/*!\n * express\n * Routes requests.\n */\n'use strict'\n", "express\nRoutes requests."),
         ("'use strict';\n\n// The router.\nconst a = 1\n", "The router."),
         ("/* Copyright 2026 Nobody. Licensed under MIT. */\n/** Parses. */\nx\n", "Parses."),
         ("<!doctype html>\n<!-- Landing page -->\n<html>", "Landing page"),
+        ('# Written by hand.\n\n"""What it does."""\n', "What it does."),
+        ("# Written by hand.\nx = 1\n", "Written by hand."),
+        ('"""Long.' + "\nMore." * 200 + '"""\nx = 1\n', "Long." + "\nMore." * 200),
         ("/**/ /* Two. */", ""),
         ("/***\n * One.\n *\n\n * Two.\n ***/\nx", "One.\n\n\nTwo."),
         ("x = 1\n# later\n", ""),
@@ -31,6 +34,16 @@ def _blocks(path: str, source: str) -> list[tuple[str, int, int]]:
 )
 def test_a_file_is_described_by_its_first_comment_that_is_not_a_licence(text: str, comment: str) -> None:
     assert leading_comment(text) == comment
+
+
+@pytest.mark.parametrize(
+    "above", ["", "#! /usr/bin/env python3\n", "# Copyright 2026 Nobody.\n\n", "# -*- coding: utf-8 -*-\n"]
+)
+def test_a_docstring_of_a_file_is_no_block_of_code(above: str) -> None:
+    doc = '"""What it does.\n\n' + "    an = example()\n" * 70 + '"""\n'
+    assert _blocks("a.py", above + doc + "one()\ntwo()\n") == [
+        ("one()", 74 + above.count("\n"), 75 + above.count("\n"))
+    ]
 
 
 def test_imports_are_found_as_written() -> None:

@@ -383,3 +383,26 @@ def test_the_closing_signs_of_a_heading_are_no_part_of_its_name(line, name):
 @pytest.mark.parametrize("text", ["About C #\n=========\n", "- [ ] About C #\n"])
 def test_only_headings_of_one_line_have_closing_signs(text):
     assert [one.name for one in extract_entities("a.md", text)] == ["About C #"]
+
+
+def test_accessors_without_a_body_are_accessors():
+    text = "interface A { get size(): number; set size(v); get(): void }\ndeclare class B { get size(): number }\n"
+    assert [(one.kind, one.qualified_name) for one in extract_entities("a.ts", text)] == [
+        ("interface", "A"),
+        ("getter", "A.size"),
+        ("setter", "A.size"),
+        ("method", "A.get"),
+        ("class", "B"),
+        ("getter", "B.size"),
+    ]
+
+
+def test_elements_whose_end_is_left_out_are_found_by_their_start():
+    text = "<!doctype html>\n<html lang=en>\n<body id=b>\n<main>\n<h1>Head</h1>\n<my-part>\n<p id=p>x\n"
+    assert [(one.qualified_name, one.line) for one in extract_entities("a.html", text)] == [
+        ("#b", 3),
+        ("main", 4),
+        ("Head", 5),
+        ("my-part", 6),
+        ("#p", 7),
+    ]

@@ -35,6 +35,19 @@
   (#match? @name "^[A-Za-z][A-Za-z0-9.]*-")
   (#set! leaf "yes"))
 
+; What is never closed, which is allowed for some, is known by its start.
+((ERROR (start_tag (attribute (attribute_name) @_id
+     [(attribute_value) @name (quoted_attribute_value (attribute_value) @name)])) @definition.element @signature)
+  (#any-of? @_id "id" "ID" "Id")
+  (#set! prefix "#") (#set! leaf "yes"))
+((ERROR (start_tag (tag_name) @_tag @name) @definition.element @signature)
+  (#any-of? @_tag
+    "main" "nav" "header" "footer" "aside" "section" "article" "form" "dialog" "template")
+  (#set! leaf "yes"))
+((ERROR (start_tag (tag_name) @name) @definition.element @signature)
+  (#match? @name "^[A-Za-z][A-Za-z0-9.]*-")
+  (#set! leaf "yes"))
+
 ; Scripts and styles speak for themselves.
 ((script_element . (start_tag (attribute (attribute_name) @_lang [(attribute_value) @_value (quoted_attribute_value (attribute_value) @_value)]))
   (raw_text) @inject)

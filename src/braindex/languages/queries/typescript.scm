@@ -19,7 +19,11 @@
 (abstract_method_signature "get" name: (_) @name) @definition.getter
 (abstract_method_signature "set" name: (_) @name) @definition.setter
 (abstract_method_signature name: (_) @name) @definition.method
+(class_body (method_signature "get" name: (_) @name) @definition.getter)
+(class_body (method_signature "set" name: (_) @name) @definition.setter)
 (class_body (method_signature name: (_) @name) @definition.method)
+(interface_body (method_signature "get" name: (_) @name) @definition.getter)
+(interface_body (method_signature "set" name: (_) @name) @definition.setter)
 (interface_body (method_signature name: (_) @name) @definition.method)
 (ambient_declaration
   (lexical_declaration (variable_declarator name: (identifier) @name) @definition.variable) @span)
