@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from braindex.config import SETTINGS, Settings
 from braindex.config.env_files import read_strangers_env
-from braindex.domain.engines import Engine
+from braindex.domain.conversing import ConversingEngine
 from braindex.domain.hosts import is_loopback, runs_in_cloud, shown_host, stays_here
 from braindex.domain.ports import DenseIndex, Embedder, Passage, Vector, VectorSource, WordModel
 from braindex.domain.results import Workspace
@@ -203,7 +203,7 @@ class _Engines:
 
     def __init__(self, settings: Settings, limit: DailyLimit) -> None:
         local = settings.memory_mode == "local"
-        self._made: dict[EngineName, Engine] = {}
+        self._made: dict[EngineName, ConversingEngine] = {}
         if settings.deepseek_api_key:
             models: tuple[tuple[EngineName, str], ...] = (
                 ("deepseek-flash", settings.deepseek_flash_model),
@@ -215,7 +215,7 @@ class _Engines:
         if settings.ollama_model:
             self._made["ollama"] = Ollama(settings.ollama_model, settings.ollama_host, local_only=local)
 
-    def get(self, name: EngineName) -> Engine | None:
+    def get(self, name: EngineName) -> ConversingEngine | None:
         return self._made.get(name)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from tests.fakes.conversations import Calls, are_tools, message_violations, tool_calls
 from tests.fakes.prefix_cache import PrefixCache, tokens_of, tokens_of_all
 from tests.fakes.server import Received, Reply, StandIn, as_json, serve
 
@@ -38,8 +39,8 @@ def _utc_now() -> datetime:
 class FakeDeepSeek(StandIn):
     """`cost` prices a call by (model, when, usage) in whatever unit it likes; what is answered whole is billed.
 
-    `answer_text` is what it answers, or what makes an answer of a request's body. `thinking` is whether it knows that
-    parameter. `usage_form` is which fields report the cache: DeepSeek's own, OpenAI's, none, or no usage at all.
+    `answer_text` is what it answers, or what makes an answer, or calls of tools, of a request's body. `thinking` and
+    `tools` are whether it knows these parameters. `usage_form` is which fields report the cache: DeepSeek's own, OpenAI's, none, or no usage at all.
     """
 
     def __init__(
@@ -51,12 +52,14 @@ class FakeDeepSeek(StandIn):
         interval: int | None = None,
         cost: Cost = lambda _model, _when, _usage: 0,
         now: Callable[[], datetime] = _utc_now,
-        answer_text: str | Callable[[dict[str, Any]], str] = "The answer.",
+        answer_text: str | Callable[[dict[str, Any]], str | Calls] = "The answer.",
         thinking: bool = True,
+        tools: bool = True,
         usage_form: str = "deepseek",
     ) -> None:
         self.key, self.models, self.cost, self.now = key, tuple(models), cost, now
         self.answer_text, self.thinking, self.usage_form = answer_text, thinking, usage_form
+        self.tools = tools
         self.cache = PrefixCache(interval)
         self.bill: list[Billed] = []
         super().__init__(port)
@@ -98,10 +101,11 @@ class FakeDeepSeek(StandIn):
         if received.body["model"] not in self.models:
             self.violation(f"unknown model {received.body['model']!r}")
             return self.error(400, "Model Not Exist")
-        if "thinking" in received.body and not self.thinking:
-            return self.error(400, "Unrecognized request argument supplied: thinking")
+        for name, known in (("thinking", self.thinking), ("tools", self.tools)):
+            if name in received.body and not known:
+                return self.error(400, f"Unrecognized request argument supplied: {name}")
         text = self.answer_text if isinstance(self.answer_text, str) else self.answer_text(received.body)
-        return self.with_text(received, text)
+        return self.with_text(received, text) if isinstance(text, str) else self.with_calls(received, text)
 
     def error(self, status: int, message: str) -> Reply:
         error = {"message": message, "type": "invalid_request_error", "param": None, "code": "invalid_request_error"}
@@ -113,7 +117,13 @@ class FakeDeepSeek(StandIn):
     def with_text(self, received: Received, text: str) -> Reply:
         return self._complete(received, text, "stop")
 
-    def _complete(self, received: Received, text: str, reason: str) -> Reply:
+    def with_calls(self, received: Received, calls: Calls) -> Reply:
+        if received.body.get("tool_choice") == "none":
+            self.violation("calls where none may be made")
+        made = tool_calls(calls.calls, "openai", start=len(self.bill) * 100)
+        return self._complete(received, calls.text, "tool_calls", made)
+
+    def _complete(self, received: Received, text: str, reason: str, calls: Sequence[dict[str, Any]] = ()) -> Reply:
         body = received.body
         model, asked = body["model"], tokens_of_all(body["messages"])
         said = tokens_of("assistant", text)[1:]
@@ -126,7 +136,8 @@ class FakeDeepSeek(StandIn):
         with self._lock:
             self.bill.append(Billed(model, when, usage, self.cost(model, when, usage)))
         self.cache.persist(model, asked, said)
-        message = {"role": "assistant", "content": text}
+        message: dict[str, Any] = {"role": "assistant", "content": text or None if calls else text}
+        message |= {"tool_calls": list(calls)} if calls else {}
         answer = {
             "id": f"stand-in-{len(self.bill)}",
             "object": "chat.completion",
@@ -175,6 +186,8 @@ FIELDS: dict[str, Callable[[Any], bool]] = {
     "temperature": _is_temperature,
     "thinking": lambda value: value in ({"type": "disabled"}, {"type": "enabled"}),
     "stream": lambda value: value is False,
+    "tools": are_tools,
+    "tool_choice": lambda value: value in {"auto", "none"},
 }
 REQUIRED = ("model", "messages", "max_tokens")
 
@@ -189,21 +202,6 @@ def _violations(received: Received) -> list[str]:
     found += [f"missing field {name!r}" for name in REQUIRED if name not in body]
     found += [f"wrong value of {name!r}" for name, good in FIELDS.items() if name in body and not good(body[name])]
     return found or message_violations(body["messages"])
-
-
-def message_violations(messages: list[Any]) -> list[str]:
-    """The system message first, then the user's, then turns; a system message alone warms the cache."""
-    for one in messages:
-        if not isinstance(one, dict) or set(one) != {"role", "content"}:
-            return ["a message with other fields than role and content"]
-        if not isinstance(one["content"], str) or not one["content"].strip():
-            return ["a message without text"]
-    roles = [one["role"] for one in messages]
-    turns = roles[1:] if roles[0] == "system" else roles
-    good = all(role == ("assistant" if at % 2 else "user") for at, role in enumerate(turns))
-    if not good or (len(turns) % 2 == 0 and turns):
-        return [f"messages in the wrong order: {roles}"]
-    return []
 
 
 def main() -> None:

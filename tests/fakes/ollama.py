@@ -6,11 +6,12 @@ The wire format is that of Ollama's OpenAPI description and its pages on errors 
 
 import argparse
 import hashlib
+import json
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tests.fakes.deepseek import message_violations
+from tests.fakes.conversations import Calls, are_tools, message_violations, tool_calls
 from tests.fakes.prefix_cache import tokens_of, tokens_of_all
 from tests.fakes.server import Received, Reply, StandIn, as_json, serve
 
@@ -27,8 +28,8 @@ OPTIONS: dict[str, tuple[type, ...]] = {
 
 
 class FakeOllama(StandIn):
-    """`answer_text` is what it answers, or what makes an answer of a request's body. Without `thinks` the parameter
-    `think` is refused, as by a server that knows no such thing. A prompt beyond `num_ctx` is a violation, since the
+    """`answer_text` is what it answers, or what makes an answer, or calls of tools, of a request's body. Without
+    `thinks` the parameter `think` is refused, without `tools` that, as by a model that knows no such thing. A prompt beyond `num_ctx` is a violation, since the
     real one cuts it without a word.
     """
 
@@ -37,11 +38,13 @@ class FakeOllama(StandIn):
         port: int = 0,
         *,
         models: Sequence[str] = MODELS,
-        answer_text: str | Callable[[dict[str, Any]], str] = "The answer.",
+        answer_text: str | Callable[[dict[str, Any]], str | Calls] = "The answer.",
         thinks: bool = True,
+        tools: bool = True,
         dimension: int = 16,
     ) -> None:
         self.models, self.answer_text, self.thinks, self.dimension = tuple(models), answer_text, thinks, dimension
+        self.tools = tools
         super().__init__(port)
 
     def answer(self, received: Received) -> Reply:
@@ -90,7 +93,7 @@ class FakeOllama(StandIn):
     def _chat(self, received: Received) -> Reply:
         wrong = _violations(received.body, CHAT_FIELDS, ("model", "messages"))
         if not wrong:
-            wrong = message_violations(received.body["messages"]) + _cut(received.body)
+            wrong = message_violations(received.body["messages"], "ollama") + _cut(received.body)
         if not wrong and received.body.get("stream", True) is not False:
             wrong = ["a request for a stream"]
         refusal = self._refused(received, wrong)
@@ -98,8 +101,14 @@ class FakeOllama(StandIn):
             return refusal
         if received.body.get("think") is not None and not self.thinks:
             return self.error(400, f"{received.body['model']!r} does not support thinking")
+        if received.body.get("tools") and not self.tools:
+            return self.error(400, f"{received.body['model']!r} does not support tools")
         text = self.answer_text if isinstance(self.answer_text, str) else self.answer_text(received.body)
-        return self.with_text(received, text)
+        if isinstance(text, str):
+            return self.with_text(received, text)
+        answer = json.loads(self.with_text(received, text.text).body)
+        answer["message"]["tool_calls"] = tool_calls(text.calls, "ollama", start=0)
+        return as_json(answer)
 
     def _embed(self, received: Received) -> Reply:
         refusal = self._refused(received, _violations(received.body, EMBED_FIELDS, ("model", "input")))
@@ -177,8 +186,7 @@ CHAT_FIELDS: Fields = {
     "stream": lambda value: isinstance(value, bool),
     "think": lambda value: isinstance(value, bool) or value in ("low", "medium", "high"),
     "format": lambda value: value == "json" or isinstance(value, dict),
-    # What the real one knows besides; the Python client sends it empty.
-    "tools": lambda value: value == [],
+    "tools": are_tools,
 }
 EMBED_FIELDS: Fields = {
     **SHARED_FIELDS,

@@ -5,10 +5,12 @@ prefix unit. Units end at the end of a request's input, at the end of its output
 and at fixed intervals. Each model has a cache of its own.
 """
 
+import json
 import math
 import threading
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any
 
 Tokens = tuple[bytes, ...]
 BYTES_A_TOKEN = 4
@@ -21,8 +23,14 @@ def tokens_of(role: str, content: str) -> Tokens:
     return (f"<{role}>".encode(), *runs)
 
 
-def tokens_of_all(messages: Sequence[dict[str, str]]) -> Tokens:
-    return tuple(token for one in messages for token in tokens_of(one["role"], one["content"]))
+def tokens_of_all(messages: Sequence[dict[str, Any]]) -> Tokens:
+    return tuple(token for one in messages for token in tokens_of(one["role"], _said(one)))
+
+
+def _said(message: dict[str, Any]) -> str:
+    """What a message says, the calls of tools in it included."""
+    calls = message.get("tool_calls")
+    return (message.get("content") or "") + (json.dumps(calls) if calls else "")
 
 
 class PrefixCache:

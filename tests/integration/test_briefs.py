@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.conftest import scanned
 from tests.fakes.asked import cloud
+from tests.fakes.conversations import Calls
 from tests.fakes.deepseek import FakeDeepSeek
 from tests.fakes.ollama import FakeOllama
 
@@ -341,7 +342,7 @@ def while_it_writes(deepseek: FakeDeepSeek, act: Callable[[], object]) -> None:
     written, done = deepseek.answer_text, threading.Event()
     assert callable(written)
 
-    def answer(body: dict[str, Any]) -> str:
+    def answer(body: dict[str, Any]) -> str | Calls:
         if not done.is_set():
             done.set()
             act()

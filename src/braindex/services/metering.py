@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
-from braindex.domain.engines import Completion, Engine, EngineFailed, Message
+from braindex.domain.conversing import ConversingEngine, Reply, Step, ToolChoice, ToolDefinition, texts_of
+from braindex.domain.engines import Completion, EngineFailed, Message
 from braindex.domain.errors import BraindexError
 from braindex.domain.tokens import count_tokens
 from braindex.domain.usage import NO_USAGE, PICODOLLARS, EngineName, Usage
@@ -12,6 +13,7 @@ from braindex.services.usage import UsageService
 
 # Code takes more tokens than bytes ÷ 4 says, and what is reserved for a call should be no less than it costs.
 _DENSITY_PERCENT: Final = 150
+Answered = TypeVar("Answered", Completion, Reply)
 _NO_LIMIT: Final = 10.0**24  # picodollars; a float beyond its range is no integer
 
 
@@ -92,9 +94,9 @@ class DailyLimit:
 
 
 class LimitedEngine:
-    """An engine that is not asked beyond the daily limit, whatever for: an answer, a brief, a warm-up."""
+    """An engine that is not asked beyond the daily limit, whatever for: an answer, a brief, a warm-up, a review."""
 
-    def __init__(self, engine: Engine, limit: DailyLimit) -> None:
+    def __init__(self, engine: ConversingEngine, limit: DailyLimit) -> None:
         self._engine = engine
         self._limit = limit
 
@@ -117,10 +119,42 @@ class LimitedEngine:
         """As the port says; raises also what `DailyLimit.reserve` raises. The usage that comes back is to be recorded,
         also that of a failure.
         """
+
+        def ask() -> Completion:
+            return self._engine.complete(messages, max_tokens=max_tokens, cancelled=cancelled, seconds=seconds)
+
         asked = [one.content for one in messages]
+        return self._limited(ask, asked, max_tokens, lambda found: [found.text])
+
+    def converse(
+        self,
+        steps: Sequence[Step],
+        *,
+        tools: Sequence[ToolDefinition],
+        choice: ToolChoice,
+        max_tokens: int,
+        cancelled: Callable[[], bool] = lambda: False,
+        seconds: float | None = None,
+    ) -> Reply:
+        """As the port says, and as `complete` does with the limit."""
+
+        def ask() -> Reply:
+            return self._engine.converse(
+                steps, tools=tools, choice=choice, max_tokens=max_tokens, cancelled=cancelled, seconds=seconds
+            )
+
+        return self._limited(ask, texts_of(steps, tools), max_tokens, lambda found: texts_of([found]))
+
+    def _limited(
+        self,
+        ask: Callable[[], Answered],
+        asked: Sequence[str],
+        max_tokens: int,
+        said: Callable[[Answered], Sequence[str]],
+    ) -> Answered:
         held = self._limit.reserve(self.name, self.model, estimated(asked, max_tokens))
         try:
-            found = self._engine.complete(messages, max_tokens=max_tokens, cancelled=cancelled, seconds=seconds)
+            found = ask()
         except EngineFailed as failure:
             if failure.usage == NO_USAGE:
                 self._limit.released(held)
@@ -130,7 +164,7 @@ class LimitedEngine:
         except BaseException:
             self._limit.released(held)
             raise
-        estimate = estimated(asked, count_tokens(found.text))
+        estimate = estimated(asked, sum(map(count_tokens, said(found))))
         return replace(found, usage=self._limit.settled(held, self.name, self.model, found.usage, estimate))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from braindex.domain.conversing import Reply, Step, ToolCall
 from braindex.domain.engines import Completion, EngineFailed, Message
 from braindex.domain.prices import PriceTable
 from braindex.domain.results import Workspace
@@ -36,11 +37,18 @@ class Scripted:
     calls: int = 0
 
     def complete(self, messages: Sequence[Message], **_: object) -> Completion:
-        assert messages
+        self._called(messages)
+        return Completion("abcd" * 100, self.model, self.usage)
+
+    def converse(self, steps: Sequence[Step], **_: object) -> Reply:
+        self._called(steps)
+        return Reply("abcd" * 60, (ToolCall("1", "abcd", "abcd" * 39),), self.model, self.usage)
+
+    def _called(self, asked: Sequence[object]) -> None:
+        assert asked
         self.calls += 1
         if self.failure is not None:
             raise self.failure
-        return Completion("abcd" * 100, self.model, self.usage)
 
 
 @pytest.fixture
@@ -64,6 +72,17 @@ def test_the_real_cost_replaces_what_was_reserved(usage):
     asked(usage, Scripted(), 1.0)
     assert usage.spent_today() == 1_500 * MILLION
     assert usage.report().totals.cost == 1_500 * MILLION
+
+
+def test_a_turn_of_a_conversation_counts_as_an_answer_does(usage):
+    engine = Scripted(usage=Usage(unknown=True))
+    limited = LimitedEngine(engine, DailyLimit(usage, 0.0016))
+    used = limited.converse(ASKED, tools=(), choice="auto", max_tokens=700).usage
+    usage.record_now("w", limited, "review", used)
+    assert usage.spent_today() == 1_600 * MILLION  # 1,500 of the question, 100 of the turn with its call
+    with pytest.raises(DailyCostReached):
+        limited.converse(ASKED, tools=(), choice="auto", max_tokens=700)
+    assert engine.calls == 1
 
 
 def test_questions_side_by_side_do_not_overspend_together(usage):
