@@ -22,6 +22,7 @@ _CLOUD_MISSING: Final = "DeepSeek is not configured (DEEPSEEK_API_KEY)"
 _OLLAMA_MISSING: Final = "Ollama is not configured (OLLAMA_MODEL)"
 _OLLAMA_ELSEWHERE: Final = "OLLAMA_HOST is another machine, which MEMORY_MODE=local rules out"
 NO_ENGINE: Final = "no engine is configured: sources only"
+NO_REVIEWER: Final = "no engine is configured: structure, similar reviews and callers only"
 
 
 class CloudRefused(UsageError):
@@ -112,6 +113,24 @@ def _cloud(reason: str, question: str, files: int, rules: RoutingRules) -> Route
         engine, why = select_model(question, files, rules)
         return Route(engine, f"{reason}; {why}" if why else reason)
     return Route("ollama", f"{reason}, but {_CLOUD_MISSING}, so Ollama answers")
+
+
+def review_route(files: int, rules: RoutingRules) -> Route:
+    """The engine that reviews a change of so many files: a review is a question about how much hangs together, so it
+    goes to the cloud where one is configured and allowed, else to Ollama.
+    """
+    if not rules.cloud and not rules.ollama:
+        return Route("none", NO_REVIEWER)
+    if rules.mode == "local":
+        if not rules.ollama or rules.ollama_elsewhere:
+            missing = _OLLAMA_ELSEWHERE if rules.ollama else _OLLAMA_MISSING
+            return Route("none", f"MEMORY_MODE=local keeps reviews on this machine, but {missing}: nobody judged it")
+        return Route("ollama", "MEMORY_MODE=local keeps reviews on this machine")
+    if not rules.cloud:
+        return Route("ollama", "the only engine configured")
+    if rules.pro and files >= PRO_FILES:
+        return Route("deepseek-pro", f"pro for a change of {files} files")
+    return Route("deepseek-flash", "reviews go to the cloud" if rules.ollama else "the only engine configured")
 
 
 def select_model(question: str, files: int, rules: RoutingRules) -> tuple[EngineName, str]:
