@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from braindex.config import SETTINGS, Settings
 from braindex.config.env_files import read_strangers_env
+from braindex.domain.changes import Repository
 from braindex.domain.conversing import ConversingEngine
 from braindex.domain.hosts import is_loopback, runs_in_cloud, shown_host, stays_here
 from braindex.domain.ports import DenseIndex, Embedder, Passage, Vector, VectorSource, WordModel
 from braindex.domain.results import Workspace
+from braindex.domain.statuses import StatusBoard
 from braindex.domain.usage import EngineName
 from braindex.llm.deepseek import DeepSeek, deepseek_provider
 from braindex.llm.ollama import Ollama
@@ -28,6 +30,10 @@ from braindex.services.metering import DailyLimit, EmbeddingMeter, LimitedEngine
 from braindex.services.notes import Notes
 from braindex.services.related import Relations
 from braindex.services.retrieve import Arms
+from braindex.services.reviewing.afterwards import Afterwards
+from braindex.services.reviewing.agent import Limits
+from braindex.services.reviewing.judging import EngineJudge, JudgeParts
+from braindex.services.reviewing.review import ReviewParts, Reviews
 from braindex.services.scan import ScanParts, Scans
 from braindex.services.status import Status
 from braindex.services.usage import UsageService
@@ -62,6 +68,8 @@ class App:
     usage: UsageService
     warm_ups: WarmUps
     status: Status
+    reviews: Reviews
+    afterwards: Afterwards
     doctor: Callable[[], "Doctor"]
     """Made when it is asked for: a server needs none."""
 
@@ -320,6 +328,21 @@ def _embedding_probe(settings: Settings) -> "Probe | None":
     return Probe("embedding", shown_host(url), named, lambda: openai_models(provider, key, url), is_loopback(url))
 
 
+def _repository(root: Path) -> Repository:
+    from braindex.forge.git import Git  # noqa: PLC0415 - for reviews alone
+
+    return Git(root)
+
+
+def _status_board(settings: Settings) -> StatusBoard | None:
+    """Where statuses are posted; None where the user set nothing of the kind up."""
+    if not settings.posts_statuses:
+        return None
+    from braindex.forge.github import GitHub  # noqa: PLC0415 - for those alone who have one
+
+    return GitHub(settings.github_api_url, settings.github_repository, settings.github_token)
+
+
 def build_app(settings: Settings) -> App:
     """The use cases over the data folder that the settings name.
 
@@ -344,11 +367,16 @@ def build_app(settings: Settings) -> App:
     freshness = Freshness(workspaces, scans, settings.options)
     writer = Writer(engines, briefs, usage, warm_ups, settings.rules)
     memories = Memories(workspaces, embedders.local, embedders.local)
+    asking = Asking(workspaces, freshness, FoundBy(arms, memories), writer, settings.options)
+    limits = Limits(settings.review_max_turns, settings.review_max_cost)
+    judge = EngineJudge(
+        workspaces, asking, briefs, JudgeParts(engines, settings.rules, settings.options, usage, limits)
+    )
     return App(
         settings=settings,
         workspaces=workspaces,
         scans=scans,
-        asking=Asking(workspaces, freshness, FoundBy(arms, memories), writer, settings.options),
+        asking=asking,
         relations=Relations(workspaces, freshness),
         memories=memories,
         notes=Notes(workspaces, freshness, memories, settings.options),
@@ -356,5 +384,7 @@ def build_app(settings: Settings) -> App:
         usage=usage,
         warm_ups=warm_ups,
         status=Status(scans, briefs, freshness.looks),
+        reviews=Reviews(workspaces, freshness, ReviewParts(memories, _repository, settings.options, judge)),
+        afterwards=Afterwards(memories, _status_board(settings), settings.stays_here, settings.episode_days),
         doctor=lambda: _doctor(settings, workspaces, embedders, dense),
     )

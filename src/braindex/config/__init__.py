@@ -74,6 +74,12 @@ class Settings:
     token_tracking: bool
     prices_file: str
     max_daily_cost: float | None
+    episode_days: int | None
+    review_max_turns: int
+    review_max_cost: float
+    github_token: str = field(repr=False)
+    github_repository: str
+    github_api_url: str
     chroma_url: str
     chroma_headers: Headers = field(repr=False)
     explicit: frozenset[str] = frozenset()
@@ -133,6 +139,15 @@ class Settings:
         if not self.chroma_url or is_loopback(self.chroma_url):
             return False
         return root is None or self.for_workspace(root).memory_mode == "local"
+
+    @property
+    def posts_statuses(self) -> bool:
+        """Whether the statuses of reviewed commits are to be posted: a token alone is there for others as well."""
+        return bool(self.github_token and self.github_repository)
+
+    def stays_here(self, root: Path) -> bool:
+        """Whether nothing of one workspace may leave this machine."""
+        return self.for_workspace(root).memory_mode == "local"
 
     @property
     def ollama_stays_here(self) -> bool:

@@ -55,6 +55,12 @@ def _leaves_this_machine(values: Mapping[str, Any]) -> list[str]:
             f"OLLAMA_EMBED_MODEL is {values['ollama_embed_model']}, which Ollama passes on to its cloud, and "
             "MEMORY_MODE=local allows this machine alone: name a model that runs here, or choose another MEMORY_MODE"
         )
+    if values["github_token"] and values["github_repository"] and not is_loopback(values["github_api_url"]):
+        found.append(
+            f"GITHUB_TOKEN and GITHUB_REPOSITORY are set, so that reviews post a status to "
+            f"{shown_host(values['github_api_url'])}, and MEMORY_MODE=local allows this machine alone: unset "
+            "GITHUB_TOKEN, or choose another MEMORY_MODE"
+        )
     if values["embedding"] == "openai":
         found.append(
             "EMBEDDING is openai, and MEMORY_MODE=local allows this machine alone: make EMBEDDING bundled or ollama, "

@@ -14,6 +14,7 @@ UNSET: Final = ""
 Headers = tuple[tuple[str, str], ...]
 _HEADER_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # a token of RFC 9110, 5.6.2
 _HEADER_VALUE: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
+_REPOSITORY: Final = re.compile(r"[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+")
 # What belongs to the request itself: another value would change what is sent, or to whom.
 _NOT_FOR_USERS: Final = frozenset(
     {"accept-encoding", "connection", "content-length", "content-type", "host", "te", "transfer-encoding", "upgrade"}
@@ -79,6 +80,18 @@ def words(text: str) -> tuple[str, ...]:
 def optional_amount(text: str) -> float | None:
     """A finite number from 0 on, or None where nothing is set."""
     return number(zero=True)(text) if text else None
+
+
+def optional_days(text: str) -> int | None:
+    """A whole number above 0, or None where nothing is set."""
+    return positive_int(text) if text else None
+
+
+def repository(text: str) -> str:
+    """OWNER/NAME, or no text at all."""
+    if text and (_REPOSITORY.fullmatch(text) is None or any(not part.strip(".") for part in text.split("/"))):
+        raise ValueError
+    return text
 
 
 def file_path(text: str) -> str:

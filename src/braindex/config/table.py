@@ -13,7 +13,9 @@ from braindex.config.readers import (
     ollama_host,
     one_of,
     optional_amount,
+    optional_days,
     positive_int,
+    repository,
     suffixes,
     url,
     whole_number,
@@ -188,5 +190,29 @@ SETTINGS: Final = (
     Setting(
         "MAX_DAILY_COST", "max_daily_cost", optional_amount, "", "an amount in US dollars, 0 or more",
         "What the cloud may cost a day (UTC); beyond it questions are answered with their sources.",
+    ),
+    Setting(
+        "EPISODE_DAYS", "episode_days", optional_days, "", "a whole number of days above 0",
+        "Episodes (reviews) that are older are deleted when a new one is stored. Unset: all are kept.",
+    ),
+    Setting(
+        "REVIEW_MAX_TURNS", "review_max_turns", positive_int, "20", "a whole number above 0",
+        "How many turns an engine has for one review, the last of which is its answer.",
+    ),
+    Setting(
+        "REVIEW_MAX_COST", "review_max_cost", number(zero=True), "1.00", "an amount in US dollars, 0 or more",
+        "What one review may cost in the cloud; before it is exceeded the engine has to answer with what it knows.",
+    ),
+    Setting(
+        "GITHUB_TOKEN", "github_token", str, "", "a token",
+        "With GITHUB_REPOSITORY: reviews of commits are posted as their status, which it must be allowed to write.",
+    ),
+    Setting(
+        "GITHUB_REPOSITORY", "github_repository", repository, "", "OWNER/NAME",
+        "The repository whose commits get a status; GitHub Actions sets it.",
+    ),
+    Setting(
+        "GITHUB_API_URL", "github_api_url", url, "https://api.github.com", "an http or https address",
+        "Where GitHub's API, or a server that speaks it, is reached; GitHub Actions sets it.",
     ),
 )  # fmt: skip

@@ -117,10 +117,6 @@ class Asking:
         options = self._options(root)
         looked = self._looked(workspace, root, question, options)
         found = looked.found
-        if options.lexical_rerank:
-            sources = lexical_rerank(question.text, [one.source for one in found], options.lexical_rerank_weight)
-            by_id = {one.source.id: one for one in found}
-            found = [replace(by_id[source.id], source=source) for source in sources]
         sources = [one.source for one in found]
         written = _NOT_SAVED
         if found and question.write:
@@ -128,19 +124,28 @@ class Asking:
                 Asked(workspace, root, question.text, question.use_cloud, sources, lambda: _quoted(found), cancelled)
             )
         self._writer.record(workspace, written, _tokens_saved(found, written))
-        return Answer(
-            workspace=workspace,
-            query=question.text,
-            engine=written.engine,
-            reason=_reason(sources, question, options.distance_threshold, written),
-            answer=written.text,
-            sources=tuple(sources),
-            coverage=looked.coverage,
-            removed=written.removed,
-            related=looked.related,
-        )
+        return _answer(workspace, question, options, looked, written)
+
+    def sources(self, workspace: Workspace, question: Question) -> Answer:
+        """The ranked sources alone, as a step of other work: no engine is asked, and nothing enters the ledger.
+
+        Raises what `ask` raises, but CloudRefused.
+        """
+        root = checked_root(workspace.path)
+        question = replace(checked_question(question, root), write=False)
+        options = self._options(root)
+        return _answer(workspace, question, options, self._looked(workspace, root, question, options), _NOT_SAVED)
 
     def _looked(self, workspace: Workspace, root: Path, question: Question, options: WorkspaceOptions) -> "_Looked":
+        looked = self._searched(workspace, root, question, options)
+        if not options.lexical_rerank:
+            return looked
+        found = looked.found
+        sources = lexical_rerank(question.text, [one.source for one in found], options.lexical_rerank_weight)
+        by_id = {one.source.id: one for one in found}
+        return replace(looked, found=[replace(by_id[source.id], source=source) for source in sources])
+
+    def _searched(self, workspace: Workspace, root: Path, question: Question, options: WorkspaceOptions) -> "_Looked":
         """What the index has to say, as things stand on disk now."""
         from braindex.services.verify import Verifier  # noqa: PLC0415 - a server's start needs no parser
 
@@ -200,6 +205,23 @@ class _Looked:
     found: list[_Found]
     coverage: str
     related: Related | None
+
+
+def _answer(
+    workspace: Workspace, question: Question, options: WorkspaceOptions, looked: "_Looked", written: Written
+) -> Answer:
+    sources = [one.source for one in looked.found]
+    return Answer(
+        workspace=workspace,
+        query=question.text,
+        engine=written.engine,
+        reason=_reason(sources, question, options.distance_threshold, written),
+        answer=written.text,
+        sources=tuple(sources),
+        coverage=looked.coverage,
+        removed=written.removed,
+        related=looked.related,
+    )
 
 
 def _quoted(found: "Sequence[_Found]") -> list[Quoted]:

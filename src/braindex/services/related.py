@@ -94,6 +94,14 @@ def related(store: IndexStore, entity: EntityHead, limit: int, wanted: Iterable[
     )  # fmt: skip
 
 
+def callers(store: IndexStore, entity: EntityHead, limit: int) -> tuple[tuple[Link, ...], int]:
+    """Who calls an entity by its name, nearest first, at most `limit`, and how many more there are. It need not be in
+    the index: what was removed may still be called.
+    """
+    links = _referring("call", store, entity, store.rows_of([entity.id]).get(entity.id, -1))
+    return tuple(links[:limit]), max(0, len(links) - limit)
+
+
 def _referring(kind: str, store: IndexStore, entity: EntityHead, row: int) -> list[Link]:
     """Entities that refer to the name, those near to it first. A constructor is called by its class's name."""
     if kind == "base" and entity.kind not in TYPE_KINDS:

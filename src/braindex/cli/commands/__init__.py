@@ -2,7 +2,20 @@
 
 from typing import Final
 
-from braindex.cli.commands import ask, brief, doctor, entities, note, related, scan, serve, status, usage, workspaces
+from braindex.cli.commands import (
+    ask,
+    brief,
+    doctor,
+    entities,
+    note,
+    related,
+    review,
+    scan,
+    serve,
+    status,
+    usage,
+    workspaces,
+)
 from braindex.cli.invocation import Command
 
 COMMANDS: Final[tuple[Command, ...]] = (
@@ -13,6 +26,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     entities.COMMAND,
     brief.COMMAND,
     note.COMMAND,
+    review.COMMAND,
     workspaces.COMMAND,
     usage.COMMAND,
     doctor.COMMAND,

@@ -12,8 +12,8 @@ from typing import Final
 from braindex.cli.errors import DONE, LONGEST_MESSAGE
 from braindex.cli.invocation import Command, Invocation, add_json_option, add_workspace_option
 from braindex.cli.layout import answer_lines
-from braindex.cli.output import json_line, line, note, style
-from braindex.cli.progress import scan_progress
+from braindex.cli.output import json_line, line, style
+from braindex.cli.refreshing import refresh
 from braindex.domain.display import safe_line, shortened
 from braindex.domain.errors import BraindexError, UsageError
 from braindex.domain.results import Question, Workspace
@@ -63,7 +63,7 @@ def run(invocation: Invocation) -> int:
     if arguments.stdin and sys.stdin is None:
         raise InputClosed
     workspace = invocation.workspace()
-    _refresh(invocation, workspace)
+    refresh(invocation.app, workspace)
     arguments.path = path_meant(arguments.path, Path(workspace.path), invocation.place(workspace.path))
     if arguments.stdin:
         for text in _lines():
@@ -88,20 +88,6 @@ def path_meant(path: str | None, root: Path, here: Path) -> str | None:
         return path
     is_here = climbs or os.path.lexists(here.joinpath(*fixed))
     return os.path.normpath(here / path.strip()) if is_here else path
-
-
-def _refresh(invocation: Invocation, workspace: Workspace) -> None:
-    """Takes in what changed on disk. Where that fails, what an earlier scan stored still answers."""
-    scans = invocation.app.scans
-    never = scans.status(workspace).state == "never"
-    label = "scanning" if never else "refreshing"
-    try:
-        with scan_progress(f"{label} {workspace.name}") as report:
-            scans.run(workspace, report, sync=False)
-    except BraindexError as error:
-        if never:
-            raise
-        note(f"braindex: answering from the last scan, since refreshing failed: {safe_line(str(error))}")
 
 
 def _answer(invocation: Invocation, workspace: Workspace, text: str) -> None:
