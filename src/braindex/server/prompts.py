@@ -9,14 +9,18 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, InputRequiredResult, ListRootsResult
 from pydantic import Field
 
+from braindex.domain.changes import Wanted
 from braindex.domain.display import safe, safe_line, safe_path, shortened
-from braindex.domain.errors import BraindexError
+from braindex.domain.errors import BraindexError, UsageError
 from braindex.domain.results import Workspace
+from braindex.domain.review_prompt import review_here
+from braindex.domain.secrets import redacted
 from braindex.server.errors import LONGEST_MESSAGE
 from braindex.server.surroundings import ToolContext
 from braindex.server.threads import in_thread
 from braindex.services.brief import BriefView, NoBrief
 
+_STAGED: Final = "staged"
 HOW_TO: Final = """\
 How to use the memory:
 - Ask query_memory before you search or open files: "where is X defined?", "how does Y work?". Its `#path:line` are \
@@ -49,8 +53,54 @@ def onboard(context: ToolContext) -> Prompt:
     )
 
 
+def review(context: ToolContext) -> Prompt:
+    """`review`: a change with its entities, who calls them and similar reviews, and how to review it."""
+
+    async def review(
+        ctx: Context[Any, Any],
+        changes: Annotated[
+            str,
+            Field(
+                description="REV..REV, one commit, or `staged`; default: what is not committed, else the last commit"
+            ),
+        ] = "",
+        base: Annotated[str, Field(description="The branch a pull request goes to: what HEAD has beyond it")] = "",
+        workspace: Annotated[
+            str, Field(description="Path, id or name; default: the project this client has open")
+        ] = "",
+    ) -> UserMessage | InputRequiredResult:
+        roots = await context.prompt_roots(ctx, workspace)
+        if isinstance(roots, InputRequiredResult):
+            return roots
+        try:
+            wanted = _wanted(changes.strip(), base.strip())
+            return UserMessage(await in_thread(lambda: _reviewing(context, workspace, roots, wanted)))
+        except BraindexError as error:
+            raise MCPError(INVALID_PARAMS, safe(shortened(str(error), LONGEST_MESSAGE))) from error
+
+    return Prompt.from_function(
+        review, title="Review a change", description="A change, what it touches, similar reviews, and how to review it."
+    )
+
+
 # In the order clients list them; each is built from the injected state.
-PROMPTS: Final[tuple[Callable[[ToolContext], Prompt], ...]] = (onboard,)
+PROMPTS: Final[tuple[Callable[[ToolContext], Prompt], ...]] = (onboard, review)
+
+
+class OneWayToName(UsageError):
+    def __init__(self) -> None:
+        super().__init__("name the changes by `changes` or by `base`, not by both")
+
+
+def _wanted(changes: str, base: str) -> Wanted:
+    if changes and base:
+        raise OneWayToName
+    return Wanted(staged=True) if changes == _STAGED else Wanted(changes, base=base)
+
+
+def _reviewing(context: ToolContext, argument: str, roots: ListRootsResult | None, wanted: Wanted) -> str:
+    workspace = context.workspace(argument, roots)
+    return redacted(review_here(_named(workspace), context.app.reviews.looked(workspace, wanted)))
 
 
 def _onboarding(context: ToolContext, argument: str, roots: ListRootsResult | None) -> str:

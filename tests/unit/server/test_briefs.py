@@ -248,7 +248,7 @@ async def test_a_brief_on_its_way_is_not_written_by_an_engine_twice(connect, hel
 
 async def test_the_prompt_gives_the_brief_and_how_to_use_the_memory(connect, project):
     async with connect() as client:
-        (listed,) = (await client.list_prompts()).prompts
+        listed = (await client.list_prompts()).prompts[0]
         text = prompt_of(await client.get_prompt("onboard"))
         named = prompt_of(await client.get_prompt("onboard", {"workspace": str(project)}))
     assert listed.name == "onboard"
@@ -286,7 +286,7 @@ async def test_the_prompt_means_the_folder_that_the_client_has_open(connect, tmp
         ("onboard", {"workspace": "nowhere"}, "nowhere"),
         ("onboard", {"workspace": "/etc"}, "refused"),
         ("onboard", {"wörkspace": "x" * 9_000}, "has no argument `wörkspace`; it takes: workspace"),
-        ("review" * 9_000, None, "there are: onboard"),
+        ("onboard" * 9_000, None, "there are: onboard, review"),
     ],
 )
 async def test_a_wrong_prompt_is_a_clear_error_of_bounded_length(connect, name, arguments, said):
