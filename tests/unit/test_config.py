@@ -435,3 +435,51 @@ def test_a_name_without_a_value_is_no_setting(home: Path, checkout: Path) -> Non
     found = settings_in(checkout, home)
     assert (found.max_file_bytes, found.exact_search_limit) == (1_000_000, 5)
     assert found.notes == (f"line 2 of {home / '.brain/.env'} is no NAME=value and does not count",)
+
+
+class TestReviews:
+    """What reviews are bounded by, and where their statuses go."""
+
+    def test_a_review_has_twenty_turns_and_a_dollar(self, home):
+        found = settings_in(home, home)
+        assert (found.review_max_turns, found.review_max_cost, found.episode_days) == (20, 1.0, None)
+
+    @pytest.mark.parametrize(
+        ("name", "value", "expects"),
+        [
+            ("REVIEW_MAX_TURNS", "0", "a whole number above 0"),
+            ("REVIEW_MAX_COST", "-1", "an amount in US dollars"),
+            ("EPISODE_DAYS", "0", "a whole number of days above 0"),
+            ("GITHUB_REPOSITORY", "owner", "OWNER/NAME"),
+            ("GITHUB_REPOSITORY", "../..", "OWNER/NAME"),
+            ("GITHUB_REPOSITORY", "a/b/c", "OWNER/NAME"),
+            ("GITHUB_API_URL", "ftp://x", "an http or https address"),
+        ],
+    )
+    def test_a_value_that_is_none_is_named(self, home, name, value, expects):
+        with pytest.raises(InvalidSettings, match=f"{name} .*{expects}"):
+            settings_in(home, home, **{name: value})
+
+    def test_statuses_need_a_token_and_a_repository(self, home):
+        both = {"GITHUB_TOKEN": "t", "GITHUB_REPOSITORY": "owner/name"}
+        assert settings_in(home, home, **both).posts_statuses
+        for name, value in both.items():
+            assert not settings_in(home, home, **{name: value}).posts_statuses
+
+    def test_in_local_mode_a_status_elsewhere_is_refused_at_start(self, home):
+        both = {"GITHUB_TOKEN": "hunter2", "GITHUB_REPOSITORY": "owner/name", "MEMORY_MODE": "local"}
+        with pytest.raises(InvalidSettings, match=r"GITHUB_TOKEN and GITHUB_REPOSITORY .* MEMORY_MODE=local") as raised:
+            settings_in(home, home, **both)
+        assert "hunter2" not in str(raised.value)
+        assert settings_in(home, home, **both, GITHUB_API_URL="http://127.0.0.1:8000").posts_statuses
+        assert not settings_in(home, home, GITHUB_TOKEN="t", MEMORY_MODE="local").posts_statuses
+
+    def test_a_workspaces_env_sets_none_of_them(self, home):
+        project = home / "project"
+        project.mkdir()
+        (project / ".env").write_text(
+            "GITHUB_TOKEN=t\nGITHUB_REPOSITORY=evil/x\nREVIEW_MAX_COST=9\nMEMORY_MODE=local\n"
+        )
+        here = settings_in(home, home).for_workspace(project)
+        assert (here.github_token, here.github_repository, here.review_max_cost) == ("", "", 1.0)
+        assert settings_in(home, home).stays_here(project)

@@ -90,9 +90,9 @@ def change_blocks(review: Review, diff_tokens: int = DIFF_TOKENS) -> str:
     return "\n\n".join([*parts, diff_block(review.files, diff_tokens)])
 
 
-def review_user(review: Review) -> Message:
-    """The change, and the request last."""
-    return Message("user", f"{change_blocks(review)}\n\nReview the change.")
+def review_user(review: Review, diff_tokens: int = DIFF_TOKENS) -> Message:
+    """The change, its diff cut to a budget in tokens, and the request last."""
+    return Message("user", f"{change_blocks(review, diff_tokens)}\n\nReview the change.")
 
 
 def review_here(workspace: str, review: Review) -> str:

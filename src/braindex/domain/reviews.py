@@ -191,6 +191,7 @@ class Review:
         return {
             "workspace_id": self.workspace.id,
             "changes": self.changes.label,
+            "subject": self.subject,
             "commit": self.changes.commit or None,
             "verdict": self.verdict,
             "summary": opinion.summary if opinion else None,

@@ -142,7 +142,7 @@ def test_a_change_that_nobody_judged_is_an_error_and_one_without_a_commit_has_no
 def test_json_has_every_key_also_without_an_opinion():
     found = review(similar=(PAST,)).as_json()
     assert set(found) == {
-        "workspace_id", "changes", "commit", "verdict", "summary", "findings", "remarks", "dropped", "engine", "reason",
+        "workspace_id", "changes", "subject", "commit", "verdict", "summary", "findings", "remarks", "dropped", "engine", "reason",
         "files", "similar", "callers", "usage", "notes",
     }  # fmt: skip
     assert (found["verdict"], found["findings"], found["similar"][0]["verdict"]) == (None, [], "approve")

@@ -6,6 +6,7 @@ from braindex.domain.routing import (
     CloudRefused,
     RoutingRules,
     keyword_in,
+    review_route,
     route,
     select_model,
 )
@@ -113,3 +114,23 @@ def test_a_keyword_counts_as_whole_words_in_its_usual_forms(question, keyword):
 def test_keywords_of_the_user_are_taken_as_they_are_written():
     assert keyword_in("is c++ (really) faster", ("c++",)) == "c++"
     assert keyword_in("plain", ()) == ""
+
+
+@pytest.mark.parametrize(
+    ("rules", "files", "engine", "why"),
+    [
+        (RoutingRules(), 1, "none", "no engine is configured"),
+        (RoutingRules(cloud=True), 1, "deepseek-flash", "the only engine"),
+        (RoutingRules(ollama=True), 9, "ollama", "the only engine"),
+        (RoutingRules(cloud=True, ollama=True), 1, "deepseek-flash", "reviews go to the cloud"),
+        (RoutingRules(cloud=True, pro=True), 3, "deepseek-flash", "the only engine"),
+        (RoutingRules(cloud=True, pro=True), 4, "deepseek-pro", "a change of 4 files"),
+        (RoutingRules("local", cloud=True, ollama=True), 9, "ollama", "MEMORY_MODE=local"),
+        (RoutingRules("local", cloud=True), 1, "none", "OLLAMA_MODEL"),
+        (RoutingRules("local", ollama=True, ollama_elsewhere=True), 1, "none", "another machine"),
+    ],
+)
+def test_a_review_goes_to_the_cloud_where_it_may(rules: RoutingRules, files: int, engine: str, why: str) -> None:
+    found = review_route(files, rules)
+    assert found.engine == engine
+    assert why in found.reason

@@ -110,7 +110,7 @@ class _Judging:
 
     def _judge(self, reason: str) -> Review:
         system = review_system(self._briefs.text(self._review.workspace))
-        change = review_user(self._review)
+        change = review_user(self._review, self._talk.diff_tokens)
         if not self._talk.pays_for([system, change], self._toolbox.definitions, ANSWER_TOKENS):
             limit = f"REVIEW_MAX_COST of ${self._limits.cost:g} does not pay for a review of this change"
             return replace(self._review, reason=f"{limit}: raise it, or review less at once; {_WITHOUT}")

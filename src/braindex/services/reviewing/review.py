@@ -106,8 +106,8 @@ class Reviews:
 
         def look(store: IndexStore) -> Review:
             coverage = self._freshness.take_in(workspace, root, store)
+            files = self._structure(store, root, repository, changes)
             with store.snapshot():
-                files = self._structure(store, root, repository, changes)
                 found = _callers(store, files)
             notes = (*changes.remarks, *([coverage] if coverage else []))
             return Review(workspace, changes, files, structural_subject(files), callers=found, notes=notes)

@@ -1,5 +1,6 @@
 """The structure of a change: of each file the entities that were added, changed and removed, and what is withheld."""
 
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,6 +43,7 @@ class Indexing:
 
     def reason(self, path: str) -> str:
         """Why a file is left out, else ""; of one that is on disk no more, by its name."""
+        path = unicodedata.normalize("NFC", path)  # as the index has it, whatever git was given
         parts = path.split("/")
         folders = ("/".join(parts[:depth]) + "/" for depth in range(1, len(parts)))
         found = next((self.skipped[one] for one in (path, *folders) if one in self.skipped), "")

@@ -6,6 +6,7 @@ from typing import Final
 
 from braindex.domain.conversing import Conversing, Reply, Step, ToolChoice, ToolDefinition, texts_of
 from braindex.domain.engines import EngineFailed
+from braindex.domain.review_prompt import DIFF_TOKENS
 from braindex.domain.reviews import NOTHING_SPENT, Spent
 from braindex.domain.secrets import redacted
 from braindex.domain.tokens import count_tokens
@@ -17,6 +18,8 @@ from braindex.services.usage import UsageService
 # into DeepSeek's 128k and into the largest context that Ollama is asked for.
 _LONGEST: Final[dict[EngineName, int]] = {"ollama": 36_000}
 _LONGEST_CLOUD: Final = 80_000
+# Of a diff in it: a local model reads slowly, and a large context takes memory that it may not have.
+_DIFF: Final[dict[EngineName, int]] = {"ollama": 8_000}
 
 
 class Talk:
@@ -43,6 +46,11 @@ class Talk:
     def longest(self) -> int:
         """Tokens that a conversation may have."""
         return _LONGEST.get(self._engine.name, _LONGEST_CLOUD)
+
+    @property
+    def diff_tokens(self) -> int:
+        """Tokens that the diff in a prompt may have."""
+        return _DIFF.get(self._engine.name, DIFF_TOKENS)
 
     def pays_for(self, steps: Sequence[Step], tools: Sequence[ToolDefinition], tokens: int, *, calls: int = 1) -> bool:
         """Whether the limit leaves enough for so many calls of this size, with answers of `tokens` each.
