@@ -213,7 +213,7 @@ def test_what_is_stored_holds_the_change_the_verdict_and_the_findings(deepseek, 
     (stored,) = app.memories.all_episodes(workspace)
     assert stored == episode
     assert (stored.kind, stored.client, stored.outcome, stored.commit) == ("review", "test", "request_changes", commit)
-    assert stored.prompt.startswith("Counts the items of the cart.\nmodified cart.py: changed function")
+    assert stored.prompt.startswith("Counts the items of the cart.\nchanged: add_item; Put an item into")
     assert stored.summary == "Counts.\nhigh: #cart.py:4 Callers ignore it."
     assert stored.files == ("cart.py",)
     (recalled,) = app.memories.similar(workspace, "callers ignore the count", 5, what="episode", kind="review")

@@ -7,6 +7,7 @@ from typing import Final
 from braindex.domain.citations import citation
 from braindex.domain.display import safe, safe_line, safe_path, shortened
 from braindex.domain.opinions import Finding
+from braindex.domain.penalties import is_test
 from braindex.domain.reviews import Callers, FileSummary, PastReview, Review, Touched
 from braindex.domain.spending import dollars
 
@@ -15,6 +16,9 @@ _ENTITIES_SHOWN: Final = 8  # of one file and one kind of change
 _FILES_SHOWN: Final = 50
 _PAST: Final = 160  # characters of what a past review was about, and of what it said
 NOT_JUDGED: Final = "not judged"
+_SUBJECT_FILES: Final = 20
+_SUBJECT_NAMES: Final = 25  # of one kind of change
+_SUBJECT_DOCS: Final = 6
 # Outside of code no tag may begin, and no link or image lead anywhere. A span that the next line ends is not taken for
 # one, nor a fence that is indented: a reader may see either as text.
 _FENCE: Final = re.compile(r"```[^`]*")
@@ -111,20 +115,26 @@ def episode_summary(review: Review) -> str:
 
 
 def structural_subject(files: Sequence[FileSummary]) -> str:
-    """What a change is about, from its structure alone: each file with the names of its entities. No line numbers and
-    counts, which say nothing of what a change is about and would make unrelated changes look alike.
+    """What a change is about, from its structure alone: the names of its entities, with what documents the first of
+    them, and its files. Each word of ours stands there once, and no number: what every change says would make unrelated
+    changes look alike. Tests come last, since they are about the rest.
     """
-    lines = [_subject_line(one) for one in files[:_FILES_SHOWN]]
-    return "\n".join([*lines, *(one.strip() for one in _more(len(files) - _FILES_SHOWN, "file"))])
+    ordered = sorted(files, key=lambda one: is_test(one.diff.path))
+    groups = (
+        ("changed", [entity for one in ordered for entity in one.changed]),
+        ("added", [entity for one in ordered for entity in one.added]),
+        ("removed", [entity for one in ordered for entity in one.removed]),
+    )
+    lines = [f"{word}: {_named(entities)}" for word, entities in groups if entities]
+    # Of a path the last two parts: what all files lie in tells none from another.
+    paths = ["/".join(one.diff.path.split("/")[-2:]) for one in ordered[:_SUBJECT_FILES]]
+    return "\n".join([*lines, f"files: {', '.join(map(safe_path, dict.fromkeys(paths)))}"])
 
 
-def _subject_line(one: FileSummary) -> str:
-    named = [
-        f"{word} {entity.kind} {shortened(safe_line(entity.signature or entity.name), 120)}"
-        for word, entities in (("added", one.added), ("changed", one.changed), ("removed", one.removed))
-        for entity in entities[:_ENTITIES_SHOWN]
-    ]
-    return f"{one.diff.kind} {safe_path(one.diff.path)}" + (f": {'; '.join(named)}" if named else "")
+def _named(entities: Sequence[Touched]) -> str:
+    names = list(dict.fromkeys(safe_line(one.head.qualified_name or one.name) for one in entities))[:_SUBJECT_NAMES]
+    docs = [shortened(safe_line(one.doc), 100) for one in entities[:_SUBJECT_DOCS] if one.doc]
+    return "; ".join([", ".join(names), *docs])
 
 
 def _headline(review: Review) -> str:

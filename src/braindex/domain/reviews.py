@@ -14,10 +14,13 @@ from braindex.domain.usage import PICODOLLARS, EngineName, Usage
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """An entity that a change added, changed or removed. Lines are of the new side, of a removed one of the old."""
+    """An entity that a change added, changed or removed. Lines are of the new side, of a removed one of the old. `doc`
+    is the first line of what documents it.
+    """
 
     head: EntityHead
     signature: str = ""
+    doc: str = ""
 
     @property
     def name(self) -> str:

@@ -119,8 +119,19 @@ def test_what_is_stored_tells_the_verdict_and_every_finding_in_a_line():
     assert episode_summary(review(opinion=Opinion("approve", ""))) == "approved"
 
 
-def test_the_structure_in_words_holds_names_and_no_numbers():
-    assert structural_subject(FILES) == "added cart.py: added function def add(cart)\nrenamed new.py\nadded .env"
+def test_the_structure_in_words_says_each_word_of_ours_once_and_no_number():
+    test = Touched(EntityHead("2", "tests/test_cart.py", "function", "test_add", "test_add", "", "python", 4, 9))
+    gone = Touched(
+        EntityHead("3", "a/b/c/cart.py", "method", "drop", "Cart.drop", "Cart", "python", 9, 9), "", "Drops\x07 it."
+    )
+    files = (
+        FileSummary(new_file("tests/test_cart.py", "x\n"), added=(test,)),
+        FileSummary(new_file("a/b/c/cart.py", "x\n"), added=(ADD, ADD), removed=(gone,)),
+    )
+    assert structural_subject(files) == (
+        "added: add, test_add\nremoved: Cart.drop; Drops\\x07 it.\nfiles: c/cart.py, tests/test_cart.py"
+    )
+    assert structural_subject(FILES[1:]) == "files: new.py, .env"
 
 
 @pytest.mark.parametrize(

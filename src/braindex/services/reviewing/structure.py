@@ -154,4 +154,4 @@ def _heads(found: Iterable[Indexed]) -> Iterator[Touched]:
         head = EntityHead(
             one.id, it.path, it.kind, it.name, it.qualified_name, it.parent, it.language, it.line, it.end_line
         )
-        yield Touched(head, it.signature)
+        yield Touched(head, it.signature, it.docstring.strip().split("\n", 1)[0])
