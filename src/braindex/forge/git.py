@@ -123,7 +123,7 @@ class Git:
         base = self._commit("HEAD") or self._empty_tree()
         files, remarks = self._untracked()
         files = (*self._diff(base), *files)
-        return Changes("the uncommitted changes", files, remarks=remarks) if files else None
+        return Changes("the uncommitted changes", files, on_disk=True, remarks=remarks) if files else None
 
     def _untracked(self) -> tuple[tuple[FileDiff, ...], tuple[str, ...]]:
         """New files that git does not know yet and does not ignore, and what of them was left out."""

@@ -116,8 +116,9 @@ def test_taking_secrets_out_changes_nothing_of_the_instructions(text):
 
 
 def test_a_private_key_in_a_diff_is_taken_out_whole():
-    key = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEabcdef0123456789\n" * 20 + "-----END RSA PRIVATE KEY-----\nafter\n"
-    for text in (key, key.replace("-----END RSA PRIVATE KEY-----\nafter\n", "")):
+    lines = "MIIEabcdef0123456789\n" * 20
+    for ending in ("-----END {0}-----\nafter\n", ""):
+        text = f"-----BEGIN {{0}}-----\n{lines}{ending}".format("RSA PRIVATE KEY")
         block = redacted(summary_messages((FileSummary(new_file("notes.txt", text)),))[1].content)
         assert "MIIE" not in block
         assert "[redacted]" in block

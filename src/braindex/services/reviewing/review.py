@@ -130,7 +130,7 @@ class Reviews:
         from braindex.services.reviewing.structure import Indexing, Structures  # noqa: PLC0415 - a server's start needs no parser
 
         indexed = Indexing(store.files().keys(), {one.path: one.reason for one in store.skipped()})
-        return Structures(root, repository, self._options(root)).of(changes.files, indexed)
+        return Structures(root, repository, self._options(root)).of(changes, indexed)
 
 
 def _callers(store: IndexStore, files: Sequence[FileSummary]) -> tuple[Callers, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from braindex.domain.changes import Repository
+from braindex.domain.changes import Changes, Repository
 from braindex.domain.diffs import FileDiff, Range
 from braindex.domain.entities import CALLABLE_KINDS, EntityHead
 from braindex.domain.errors import BraindexError
@@ -60,15 +60,15 @@ class Structures:
         self._repository = repository
         self._options = options
 
-    def of(self, files: Iterable[FileDiff], indexed: "Indexing") -> tuple[FileSummary, ...]:
+    def of(self, changes: Changes, indexed: Indexing) -> tuple[FileSummary, ...]:
         """A summary a file, in order. Raises what the repository raises."""
-        reasons = [(one, withheld(one, indexed)) for one in files]
+        reasons = [(one, withheld(one, indexed)) for one in changes.files]
         parsed = [one for one, reason in reasons if not reason and one.is_text and language_for(one.path)]
         wanted = parsed[:MOST_PARSED]
         ids = [name for one in wanted for name in (one.old_id, one.new_id)]
         contents = self._repository.contents(ids, self._options.max_file_bytes)
         # By identity: a file that became a link is in a diff twice.
-        known = {id(one): self._parsed(one, contents) for one in wanted}
+        known = {id(one): self._parsed(one, contents, on_disk=changes.on_disk) for one in wanted}
         rest = {id(one) for one in parsed[MOST_PARSED:]}
         return tuple(
             known.get(id(one))
@@ -78,9 +78,9 @@ class Structures:
             for one, reason in reasons
         )
 
-    def _parsed(self, diff: FileDiff, contents: Mapping[str, bytes]) -> FileSummary:
+    def _parsed(self, diff: FileDiff, contents: Mapping[str, bytes], *, on_disk: bool) -> FileSummary:
         before = self._side(diff, contents.get(diff.old_id)) if diff.kind != "added" else _Side({})
-        after = self._after(diff, contents) if diff.kind != "deleted" else _Side({})
+        after = self._after(diff, contents, on_disk=on_disk) if diff.kind != "deleted" else _Side({})
         trouble = before.trouble or after.trouble
         if trouble:
             return FileSummary(diff, remark=f"entities unknown: {trouble}")
@@ -93,9 +93,9 @@ class Structures:
             removed=_touched(one for name, one in old.items() if name not in new),
         )
 
-    def _after(self, diff: FileDiff, contents: Mapping[str, bytes]) -> _Side:
-        if diff.new_id in contents:
-            return self._side(diff, contents[diff.new_id])
+    def _after(self, diff: FileDiff, contents: Mapping[str, bytes], *, on_disk: bool) -> _Side:
+        if not on_disk or diff.new_id in contents:
+            return self._side(diff, contents.get(diff.new_id))
         source = read_text(self._root, Found(diff.path, 0, 0), self._options.max_file_bytes)
         return _Side({}, source.reason) if isinstance(source, Skipped) else self._side(diff, source.data)
 
