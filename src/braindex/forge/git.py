@@ -38,6 +38,8 @@ _DIFF: Final = (
     "--inter-hunk-context=0", "--find-renames", "--submodule=short", "--ignore-submodules=dirty",
     "--diff-algorithm=histogram", "--relative",
 )  # fmt: skip
+_OWN: Final = frozenset({"local", "worktree"})  # scopes of configuration that come with a repository
+_NO_FILTER: Final = (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
 _RANGE: Final = re.compile(r"(?P<old>.*?)(?P<dots>\.{2,3})(?P<new>.*)", re.DOTALL)
 
 
@@ -118,8 +120,23 @@ class Git:
         if Path(path).is_relative_to(os.path.realpath(folder)) and os.path.isfile(path):
             self._environ["GIT_INDEX_FILE"] = path
 
+    def _run_no_filters(self) -> None:
+        """Files on disk pass through filters before they are compared. Those that the user set up, such as that of
+        large files, run as always; what the repository's own configuration names does not.
+        """
+        ended = self._run("config", "--show-scope", "-z", "--name-only", "--get-regexp", r"^filter\.", codes=(0, 1))
+        parts = ended.text.split("\0")
+        own = {name.rpartition(".")[0] for scope, name in zip(parts[::2], parts[1::2], strict=False) if scope in _OWN}
+        settings = [(f"{one}.{key}", value) for one in sorted(own) for key, value in _NO_FILTER]
+        given = self._environ.get("GIT_CONFIG_COUNT", "")
+        first = int(given) if given.isdecimal() else 0
+        for number, (key, value) in enumerate(settings, start=first):
+            self._environ |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+        self._environ["GIT_CONFIG_COUNT"] = str(first + len(settings))
+
     def _uncommitted(self) -> Changes | None:
         """None where the working tree is clean."""
+        self._run_no_filters()
         base = self._commit("HEAD") or self._empty_tree()
         files, remarks = self._untracked()
         files = (*self._diff(base), *files)

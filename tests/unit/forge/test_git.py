@@ -202,7 +202,7 @@ def test_nothing_that_the_repository_names_is_run(repo, tmp_path):
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\ntouch {ran}\ncat\n")
     program.chmod(0o755)
-    first = repo.commit({"a.txt": "a\n", ".gitattributes": "*.txt diff=evil\n"})
+    first = repo.commit({"a.txt": "a\n", ".gitattributes": "*.txt diff=evil filter=evil.of.them\n"})
     repo.commit({"a.txt": "b\n"})
     hooks = tmp_path / "hooks"
     hooks.mkdir()
@@ -210,7 +210,8 @@ def test_nothing_that_the_repository_names_is_run(repo, tmp_path):
     for name, value in {
         "diff.external": program, "diff.evil.textconv": program, "diff.evil.command": program,
         "core.fsmonitor": program, "core.hooksPath": hooks, "core.pager": program, "diff.noprefix": "true",
-        "color.ui": "always", "diff.suppressBlankEmpty": "true",
+        "color.ui": "always", "diff.suppressBlankEmpty": "true", "filter.evil.of.them.clean": program,
+        "filter.evil.of.them.process": program, "filter.evil.of.them.required": "true",
     }.items():  # fmt: skip
         repo.git("config", name, str(value))
     environ = {**ENVIRON, "GIT_EXTERNAL_DIFF": str(program), "GIT_PAGER": str(program)}
@@ -218,6 +219,14 @@ def test_nothing_that_the_repository_names_is_run(repo, tmp_path):
     repo.write({"a.txt": "c\n"})
     assert paths(Git(repo.root, environ).changes(Wanted())) == ["a.txt"]
     assert not ran.exists()
+
+
+def test_a_filter_that_the_user_set_up_runs_as_always(repo, tmp_path):
+    repo.commit({"a.txt": "a\n", ".gitattributes": "*.txt filter=mine\n"})
+    users = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "filter.mine.clean", "GIT_CONFIG_VALUE_0": "tr b c"}
+    repo.write({"a.txt": "b\n"})
+    (one,) = Git(repo.root, {**ENVIRON, **users}).changes(Wanted()).files
+    assert "c" in one.text()
 
 
 def test_what_a_hook_set_for_another_repository_does_not_count(repo, tmp_path):
