@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tests.fakes.repository import Repo
 from braindex.bootstrap import App
 from braindex.cli.commands.review import hand_over
 from braindex.domain.changes import Wanted
+from braindex.domain.statuses import CommitStatus
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 HUNG = 120  # seconds after which a child counts as hung; nothing is expected to come near it
@@ -131,13 +133,30 @@ def test_what_follows_is_done_by_a_process_that_outlives_the_command(app: App, b
     assert app.memories.all_episodes(workspace) == [aftermath.episode]
 
 
+def test_what_goes_wrong_in_the_background_is_in_a_log(app: App, box, github, monkeypatch, brain):
+    github.fail_always("404")
+    for name, value in {"TOKEN": TOKEN, "REPOSITORY": REPOSITORY, "API_URL": github.url}.items():
+        monkeypatch.setenv(f"GITHUB_{name}", value)
+    monkeypatch.setenv("BRAIN_DIR", str(brain))
+    monkeypatch.setenv("PYTHONPATH", str(SOURCE))
+    workspace = app.workspaces.open(box.repo.root)
+    aftermath = app.afterwards.of(app.reviews.review(workspace, Wanted("HEAD")))
+    process = hand_over(replace(aftermath, status=CommitStatus(box.commit, "error", "not reviewed")))
+    assert process is not None
+    assert process.wait(HUNG) == 1
+    assert "HTTP 404" in (brain / f"server-{process.pid}.log").read_text(encoding="utf-8")
+    assert len(app.memories.all_episodes(workspace)) == 1
+
+
 def test_a_post_that_fails_is_told_to_whoever_waits_and_changes_no_exit_code(box, github):
     github.fail_always("404")
     hub = {"GITHUB_TOKEN": TOKEN, "GITHUB_REPOSITORY": REPOSITORY, "GITHUB_API_URL": github.url}
     code, _, err = box.review("HEAD", "--wait", **hub)
     assert code == 0
-    assert "braindex: no status was posted (HTTP 404)" in err
-    assert "the review is stored" in err
+    assert [line.partition(":")[2][:22] for line in err.splitlines()] == [
+        " the review is stored:",
+        " no status was posted ",
+    ]
 
 
 @pytest.mark.parametrize(

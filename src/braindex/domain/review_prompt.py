@@ -190,7 +190,8 @@ def _callers(one: Callers) -> Iterator[str]:
 
 
 def _past(one: PastReview) -> str:
-    head = f'<review date="{_attribute(one.created[:10])}" verdict="{_attribute(one.outcome)}">'
+    commit = f' commit="{_attribute(one.commit[:10])}"' if one.commit else ""
+    head = f'<review date="{_attribute(one.created[:10])}" verdict="{_attribute(one.outcome)}"{commit}>'
     files = f"files: {', '.join(safe_path(path) for path in one.files[:8])}" if one.files else ""
     subject = f"the change: {shortened(one.subject, _PAST_CHARACTERS // 2)}" if one.subject else ""
     said = "\n".join(part for part in (files, subject, shortened(one.summary, _PAST_CHARACTERS)) if part)

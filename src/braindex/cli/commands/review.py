@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from braindex.domain.reviews import Review
     from braindex.services.reviewing.afterwards import Aftermath
 
+log = logging.getLogger(__name__)
+
 CLIENT: Final = "braindex review"
 FINISH_SECONDS: Final = 5.0  # for the ledger
 _FORMATS: Final = ("text", "markdown", "json")
@@ -95,7 +97,10 @@ def _finish(invocation: Invocation) -> int:
         aftermath = Aftermath.of_json(json.load(sys.stdin))
     except (ValueError, KeyError, TypeError, AttributeError):
         raise NothingHandedOver from None
-    return FAILED if invocation.app.afterwards.run(aftermath).troubles else DONE
+    troubles = invocation.app.afterwards.run(aftermath).troubles
+    for one in troubles:
+        log.warning("after a review: %s", one)
+    return FAILED if troubles else DONE
 
 
 def _print(review: "Review", how: str) -> None:

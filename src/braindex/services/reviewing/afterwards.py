@@ -3,7 +3,6 @@
 Both are done side by side, and neither can fail or hold up the other.
 """
 
-import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,8 +18,6 @@ from braindex.domain.secrets import redacted
 from braindex.domain.statuses import CommitStatus, StatusBoard, status_of
 from braindex.registry.failures import StoreLocked
 from braindex.services.reviewing.review import KIND
-
-log = logging.getLogger(__name__)
 
 ATTEMPTS: Final = 3  # to store a review while others write; each waits as long as the store waits for a lock
 
@@ -113,8 +110,6 @@ class Afterwards:
             if failure is not None and not isinstance(failure, BraindexError):
                 raise failure
         troubles = tuple(str(one) for one in failures if one is not None)
-        for one in troubles:
-            log.warning("after a review: %s", one)
         said = ["" if failure else one.result() for one, failure in zip(parts, failures, strict=True)]
         return Done(said[0], said[1], troubles)
 
