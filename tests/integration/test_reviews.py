@@ -203,6 +203,22 @@ def test_an_engine_judges_with_similar_reviews_entities_and_callers_before_it(de
     assert "     3 +    cart.insert(0, item)" in user["content"]
 
 
+def test_notes_about_what_a_change_touches_come_before_the_engine(deepseek, make_app, repo):
+    app = make_app(**cloud(deepseek))
+    workspace = app.workspaces.open(repo.root)
+    app.scans.run(workspace)
+    app.notes.save(workspace, "Everything here is written in British English", "convention")
+    app.notes.save(workspace, "No function of this module may return a value", "decision", about=["cart.py::add_item"])
+    counted(repo)
+    found = review(app, workspace)
+    (reminder,) = found.reminders
+    assert (reminder.category, reminder.stale) == ("decision", "`add_item` changed since")
+    assert "<notes>" in messages(deepseek, -1)[-1]["content"]
+    assert "No function of this module may return a value" in messages(deepseek, -1)[-1]["content"]
+    repo.commit({"mail.py": MAIL.replace("return buyer", "return buyer.address")})
+    assert review(app, workspace).reminders == ()
+
+
 def test_what_is_stored_holds_the_change_the_verdict_and_the_findings(deepseek, make_app, repo):
     app = make_app(**cloud(deepseek))
     workspace = app.workspaces.open(repo.root)

@@ -8,13 +8,14 @@ from braindex.domain.citations import citation
 from braindex.domain.display import safe, safe_line, safe_path, shortened
 from braindex.domain.opinions import Finding
 from braindex.domain.penalties import is_test
-from braindex.domain.reviews import Callers, FileSummary, PastReview, Review, Touched
+from braindex.domain.reviews import Callers, FileSummary, PastReview, Reminder, Review, Touched
 from braindex.domain.spending import dollars
 
 _VERDICTS: Final = {"approve": "approved", "comment": "commented", "request_changes": "changes requested"}
 _ENTITIES_SHOWN: Final = 8  # of one file and one kind of change
 _FILES_SHOWN: Final = 50
 _PAST: Final = 160  # characters of what a past review was about, and of what it said
+_NOTE: Final = 300  # characters of a note
 NOT_JUDGED: Final = "not judged"
 _SUBJECT_FILES: Final = 20
 _SUBJECT_NAMES: Final = 25  # of one kind of change
@@ -44,6 +45,9 @@ def review_lines(review: Review) -> Iterator[str]:
     if review.similar:
         yield "\nsimilar reviews of the last 90 days:"
         yield from (f"  {_past(one)}" for one in review.similar)
+    if review.reminders:
+        yield "\nnotes that have to do with it:"
+        yield from (f"  {_reminder(one)}" for one in review.reminders)
     if review.callers:
         yield "\ncalled by, by name:"
         yield from (line for one in review.callers for line in _caller_lines(one))
@@ -69,6 +73,9 @@ def review_markdown(review: Review) -> Iterator[str]:
     if review.similar:
         yield "\n### Similar reviews of the last 90 days\n"
         yield from (f"- {quoted_markdown(_past(one))}" for one in review.similar)
+    if review.reminders:
+        yield "\n### Notes that have to do with it\n"
+        yield from (f"- {quoted_markdown(_reminder(one))}" for one in review.reminders)
     if review.callers:
         yield "\n### Called by, by name\n"
         yield from (f"- {quoted_markdown(line.strip())}" for one in review.callers for line in _caller_lines(one))
@@ -206,6 +213,12 @@ def _past(one: PastReview) -> str:
     head = f"{safe_line(one.created[:10])} {safe_line(one.outcome) or 'no verdict'}{commit}{near}"
     said = [shortened(safe_line(text), _PAST) for text in (one.subject, one.summary) if text not in {"", NOT_JUDGED}]
     return ": ".join([head, " → ".join(said)]) if said else head
+
+
+def _reminder(one: Reminder) -> str:
+    stale = f" (may be stale: {safe_line(one.stale)})" if one.stale else ""
+    head = " ".join(part for part in (one.created[:10], one.category) if part)
+    return f"{safe_line(head)}{stale}: {shortened(safe_line(one.text), _NOTE)}"
 
 
 def _caller_lines(one: Callers) -> Iterator[str]:

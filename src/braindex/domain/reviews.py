@@ -109,6 +109,26 @@ class PastReview:
 
 
 @dataclass(frozen=True, slots=True)
+class Reminder:
+    """A note that has to do with the change. `stale` says in a line what it is about has changed since, else ""."""
+
+    id: str
+    created: str
+    category: str
+    text: str
+    stale: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "created": self.created,
+            "category": self.category or None,
+            "text": self.text,
+            "stale": self.stale or None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Callers:
     """Who calls an entity that changed, by name: two things of one name cannot be told apart."""
 
@@ -180,6 +200,7 @@ class Review:
     engine: EngineName = "none"
     reason: str = ""
     similar: tuple[PastReview, ...] = ()
+    reminders: tuple[Reminder, ...] = ()
     callers: tuple[Callers, ...] = ()
     spent: Spent = NOTHING_SPENT
     notes: tuple[str, ...] = ()
@@ -205,6 +226,7 @@ class Review:
             "reason": self.reason,
             "files": [one.as_json() for one in self.files],
             "similar": [one.as_json() for one in self.similar],
+            "reminders": [one.as_json() for one in self.reminders],
             "callers": [one.as_json() for one in self.callers],
             "usage": self.spent.as_json(),
             "notes": list(self.notes),

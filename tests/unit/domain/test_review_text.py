@@ -15,7 +15,7 @@ from braindex.domain.review_text import (
     review_markdown,
     structural_subject,
 )
-from braindex.domain.reviews import Callers, FileSummary, PastReview, Review, Spent, Touched
+from braindex.domain.reviews import Callers, FileSummary, PastReview, Reminder, Review, Spent, Touched
 from braindex.domain.statuses import status_of
 from braindex.domain.usage import Usage
 
@@ -69,6 +69,16 @@ def test_similar_reviews_and_callers_are_told():
     shown = text(review(similar=(PAST,), callers=(Callers(ADD, (Link("pay", "function", "pay.py", 2, 1),), 1),)))
     assert "  2026-11-01 approve of cccccccccc (0.50): Adds remove. → Fine." in shown
     assert "  `add` #cart.py:4\n    `pay` #pay.py:2 (one of 2 of this name)\n    … and 1 caller more" in shown
+
+
+def test_notes_are_told_with_what_has_changed_since():
+    found = review(
+        reminders=(Reminder("7", "2026-10-01T08:00:00Z", "decision", "Carts are\nlists.", "`add` changed since"),)
+    )
+    line = "2026-10-01 decision (may be stale: `add` changed since): Carts are lists."
+    assert f"\nnotes that have to do with it:\n  {line}\n" in text(found)
+    assert f"\n### Notes that have to do with it\n\n- {line}\n" in markdown(found)
+    assert found.as_json()["reminders"][0]["stale"] == "`add` changed since"
 
 
 def test_an_unknown_cost_and_notes_are_said():
@@ -154,7 +164,7 @@ def test_json_has_every_key_also_without_an_opinion():
     found = review(similar=(PAST,)).as_json()
     assert set(found) == {
         "workspace_id", "changes", "subject", "commit", "verdict", "summary", "findings", "remarks", "dropped", "engine", "reason",
-        "files", "similar", "callers", "usage", "notes",
+        "files", "similar", "reminders", "callers", "usage", "notes",
     }  # fmt: skip
     assert (found["verdict"], found["findings"], found["similar"][0]["verdict"]) == (None, [], "approve")
     assert found["files"][1]["old_path"] == "old.py"

@@ -19,7 +19,9 @@ from braindex.registry.index import IndexStore
 from braindex.services.freshness import Freshness
 from braindex.services.memories import Memories, quietly
 from braindex.services.related import callers
+from braindex.services.reviewing.noted import noted
 from braindex.services.roots import checked_root
+from braindex.services.ties import Ties
 from braindex.services.workspaces import Workspaces
 
 KIND: Final = "review"  # of the episodes that reviews are stored as
@@ -109,8 +111,11 @@ class Reviews:
             files = self._structure(store, root, repository, changes)
             with store.snapshot():
                 found = _callers(store, files)
+            subject = structural_subject(files)
+            ties = Ties(store, root, self._options(root))
+            reminders = noted(self._memories, workspace, ties, files, subject)
             notes = (*changes.remarks, *([coverage] if coverage else []))
-            return Review(workspace, changes, files, structural_subject(files), callers=found, notes=notes)
+            return Review(workspace, changes, files, subject, reminders=reminders, callers=found, notes=notes)
 
         looked = self._workspaces.with_index(workspace, look)
         return replace(looked, similar=self.similar(workspace, looked.subject))
