@@ -12,11 +12,8 @@ from braindex.cli.errors import DONE, FAILED
 from braindex.cli.invocation import Command, Invocation, add_workspace_option
 from braindex.cli.output import json_line, line, note
 from braindex.cli.refreshing import refresh
-from braindex.domain.changes import Wanted
 from braindex.domain.display import safe_line
 from braindex.domain.errors import UsageError
-from braindex.domain.opinions import VERDICTS
-from braindex.domain.review_text import review_lines, review_markdown
 
 if TYPE_CHECKING:
     from braindex.domain.reviews import Review
@@ -27,6 +24,7 @@ log = logging.getLogger(__name__)
 CLIENT: Final = "braindex review"
 FINISH_SECONDS: Final = 5.0  # for the ledger
 _FORMATS: Final = ("text", "markdown", "json")
+_FAIL_ON: Final = ("comment", "request_changes")  # from the milder to the worse
 _AFTERWARDS: Final = "--afterwards"
 
 
@@ -52,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-engine", action="store_true", help="structure, similar reviews and callers alone")
     parser.add_argument(
         "--fail-on",
-        choices=VERDICTS[1:],
+        choices=_FAIL_ON,
         metavar="VERDICT",
         help="end with 1 at this verdict: request_changes, comment",
     )
@@ -62,6 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(invocation: Invocation) -> int:
     """Prints the review at once; storing it and posting its status come after that, and change nothing of it."""
+    from braindex.domain.changes import Wanted  # noqa: PLC0415 - no other command's start needs it
+
     arguments = invocation.arguments
     if arguments.afterwards:
         return _finish(invocation)
@@ -104,17 +104,17 @@ def _finish(invocation: Invocation) -> int:
 
 
 def _print(review: "Review", how: str) -> None:
+    from braindex.domain.review_text import review_lines, review_markdown  # noqa: PLC0415 - the same
+
     if how == "json":
         json_line(review.as_json())
     else:
         line("\n".join(review_markdown(review) if how == "markdown" else review_lines(review)))
 
 
-def _fails(review: "Review", verdict: str | None) -> bool:
+def _fails(review: "Review", fail_on: str | None) -> bool:
     """Whether the review ends as badly as that, or worse. Without a verdict nothing fails."""
-    if verdict is None or review.verdict is None:
-        return False
-    return [*VERDICTS].index(review.verdict) >= [*VERDICTS].index(verdict)  # type: ignore[arg-type] # argparse's choice
+    return fail_on is not None and review.verdict in _FAIL_ON[_FAIL_ON.index(fail_on) :]
 
 
 COMMAND: Final = Command(
