@@ -6,7 +6,7 @@ from typing import Final
 
 from braindex.domain.citations import citation
 from braindex.domain.display import safe, safe_line, safe_path, shortened
-from braindex.domain.opinions import Finding
+from braindex.domain.opinions import Finding, Opinion
 from braindex.domain.penalties import is_test
 from braindex.domain.reviews import Callers, FileSummary, PastReview, Reminder, Review, Touched
 from braindex.domain.spending import dollars
@@ -107,7 +107,7 @@ def status_description(review: Review) -> str:
     if review.opinion is None:
         return shortened(f"not reviewed: {safe_line(review.reason)}", 140)
     said = _VERDICTS[review.opinion.verdict]
-    return shortened(f"{said}: {_counted(len(review.opinion.findings), 'finding')} by {review.engine}", 140)
+    return shortened(f"{said}: {_found(review.opinion)} by {review.engine}", 140)
 
 
 def episode_summary(review: Review) -> str:
@@ -148,7 +148,12 @@ def _headline(review: Review) -> str:
     what = f"{safe_line(review.changes.label)}, {_counted(len(review.files), 'file')}"
     if review.opinion is None:
         return f"no verdict on {what}"
-    return f"{review.opinion.verdict}: {_counted(len(review.opinion.findings), 'finding')} in {what}"
+    return f"{review.opinion.verdict}: {_found(review.opinion)} in {what}"
+
+
+def _found(opinion: Opinion) -> str:
+    found = _counted(len(opinion.findings), "finding")
+    return f"{found} and {_counted(len(opinion.remarks), 'remark')}" if opinion.remarks else found
 
 
 def _terms(review: Review) -> list[str]:

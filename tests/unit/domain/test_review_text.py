@@ -59,7 +59,9 @@ def test_without_an_engine_the_structure_speaks():
 
 def test_a_verdict_comes_first_then_its_findings_with_their_places():
     shown = text(review(opinion=OPINION, engine="deepseek-flash", spent=Spent(3, 10, 10, 0, 2_000_000_000)))
-    assert shown.startswith("request_changes: 1 finding in commit HEAD (aaaaaaaaaa), 3 files\n\nAdds add.\n")
+    assert shown.startswith(
+        "request_changes: 1 finding and 1 remark in commit HEAD (aaaaaaaaaa), 3 files\n\nAdds add.\n"
+    )
     assert "\n 1. [high] #cart.py:4-5\n    Loses items.\n    Second line.\n" in shown
     assert "remarks, whose place is none of the diff:\n  [low]\n    Nobody tests it." in shown
     assert "deepseek-flash: no engine is configured · 3 calls, $0.002000 · 1 finding without a place" in shown
@@ -90,7 +92,7 @@ def test_an_unknown_cost_and_notes_are_said():
 
 def test_markdown_says_the_same_and_leads_nowhere():
     shown = markdown(review(opinion=OPINION, engine="ollama", similar=(PAST,)))
-    assert shown.startswith("## Review: request_changes: 1 finding in commit HEAD")
+    assert shown.startswith("## Review: request_changes: 1 finding and 1 remark in commit HEAD")
     assert "- **high** `#cart.py:4-5`\n  Loses items.\n  Second line." in shown
     assert "- **low**\n  Nobody tests it." in shown
     hostile = Opinion("comment", "<img src=x> [click](http://evil) ![x](y) `code <b>`\n```\n<b>\n")
