@@ -95,7 +95,7 @@ class _Extraction:
             trees = [parse(grammar, data, self._budget, within)]
         found = find(grammar, [tree.root_node for tree in trees], self._source, self._budget)
         if self._referring:
-            self._places += places(found.references, self._source)
+            self._places += places(found, self._source, spec)
         return found
 
     def _injected(self, name: str, node: Node) -> list[CodeEntity]:

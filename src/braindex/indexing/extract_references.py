@@ -1,13 +1,17 @@
 """What each entity of a file refers to: the names it calls, imports and derives from."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tree_sitter import Node
 
-from braindex.domain.entities import CodeEntity
+from braindex.domain.entities import CALLABLE_KINDS, CodeEntity
 from braindex.domain.references import Reference
+from braindex.indexing.extract_matches import Found
 from braindex.indexing.extract_source import Source
+from braindex.languages import LanguageSpec
 
 Place = tuple[int, str, str]  # byte offset, kind, name
 
@@ -15,16 +19,42 @@ LONGEST_NAME: Final = 100  # characters; what is longer is no name that anyone a
 MOST_NAMES: Final = 300  # different ones of an entity: more are a table of data
 _LONGEST_TEXT: Final = 4 * LONGEST_NAME  # bytes
 _QUOTES: Final = "'\"`"
+_WORD: Final = re.compile(rb"[\w$]+")
 
 
-def places(found: Iterable[tuple[str, Node]], source: Source) -> Iterator[Place]:
-    """The references among the matches of a query, as (kind, the name's node)."""
+def places(found: Found, source: Source, spec: LanguageSpec) -> Iterator[Place]:
+    """The references among the matches of a query. What derives from a parameter of a function around it refers to
+    nothing that has a name.
+    """
     data, base = source.data, source.base
-    for kind, node in found:
+    unknown = _given_bases(found, source, spec)
+    for kind, node in found.references:
         start = node.start_byte
+        if kind == "base" and start in unknown:
+            continue
         name = bare_name(data[start : min(node.end_byte, start + _LONGEST_TEXT)].decode("utf-8", "replace"))
         if name:
             yield base + start, kind, name
+
+
+def _given_bases(found: Found, source: Source, spec: LanguageSpec) -> frozenset[int]:
+    """The offsets of base classes whose name is a parameter of a function that they stand in."""
+    bases = sorted((node.start_byte, node.end_byte) for kind, node in found.references if kind == "base")
+    given: set[int] = set()
+    for draft in found.drafts.values() if bases and spec.parameter_fields else ():
+        node = draft.node
+        first = bisect_left(bases, (node.start_byte, 0))
+        last = bisect_left(bases, (node.end_byte, 0), first)
+        if first < last and draft.pattern.kind in CALLABLE_KINDS:
+            names = _parameter_names(draft.captures.get("value", [node])[0], source, spec)
+            given.update(start for start, end in bases[first:last] if source.data[start:end] in names)
+    return frozenset(given)
+
+
+def _parameter_names(function: Node, source: Source, spec: LanguageSpec) -> set[bytes]:
+    params = next((node for name in spec.parameter_fields if (node := function.child_by_field_name(name))), None)
+    each = [] if params is None else params.named_children or [params]
+    return {match.group() for node in each if (match := _WORD.match(source.data, node.start_byte)) is not None}
 
 
 def bare_name(text: str) -> str:

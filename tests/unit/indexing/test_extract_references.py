@@ -62,6 +62,54 @@ def test_typescript_interfaces_and_classes_name_what_they_derive_from():
     assert found["A.m"] == [("call", "dec", 2), ("call", "f", 2), ("call", "b", 2)]
 
 
+def calls(path: str, source: str, name: str) -> list[str]:
+    return [called for kind, called, _ in references(path, source)[name] if kind == "call"]
+
+
+def test_go_calls_generic_functions_and_makes_generic_types() -> None:
+    source = (
+        "package g\n"
+        "func one() { pick[int](1); pair[int, string](2); lib.Each[int](3); (plain)(4); x.walk[int](5) }\n"
+        'func two() { _ = []Box[int]{{}}; _ = map[string]*Lid[int]{"a": {}}; _ = [2]lib.Cup{}; _ = new(Jar[int]) }\n'
+        "func three() { _ = []byte(text); _ = make([]Tin, 1) }\n"
+    )
+    assert calls("a.go", source, "one") == ["pick", "pair", "Each", "plain", "walk"]
+    assert calls("a.go", source, "two") == ["Box", "Lid", "Cup", "new", "Jar"]
+    assert calls("a.go", source, "three") == ["make"]
+
+
+def test_go_types_derive_from_the_generic_types_they_embed() -> None:
+    source = "package g\ntype Box struct { Inner[T]; *Ptr[T]; lib.Ext[T]; *Base; held Other[int] }\ntype R interface { Read[int]; lib.W }\n"
+    found = references("a.go", source)
+    assert [name for _, name, _ in found["Box"]] == ["Inner", "Ptr", "Ext", "Base"]
+    assert [name for _, name, _ in found["R"]] == ["Read", "W"]
+
+
+def test_a_call_counts_however_it_is_written() -> None:
+    source = "function f() { a!(); (b)(); c.call(null); x.d.apply(y); (e as any)(); x.g!(); (x.h)(); new (K)() }\n"
+    assert [one for one in calls("a.ts", source, "f") if one not in {"call", "apply"}] == list("abcdeghK")
+
+
+def test_what_is_passed_on_or_unpacked_from_a_module_is_imported() -> None:
+    source = 'export { a, b as c } from "./z";\nexport { d };\nconst { e, f: g } = require("./y");\n'
+    imported = [name for kind, name, _ in references("a.js", source)[""] if kind == "import"]
+    assert imported == ["a", "b", "z", "e", "f", "y"]
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "bases"),
+    [
+        ("a.js", "const make = (B, C = D) => { class X extends B {} class Y extends Real {} class Z extends C {} }", {"Real"}),
+        ("a.ts", "function make(B: any) { return class X extends B {} }\nclass Y extends B {}", {"B"}),
+        ("a.js", "const make = B => class X extends B {}", set()),
+        ("a.py", "def make(Base, *, K: int = 1):\n    class X(Base, Real): pass\nclass Y(K): pass", {"Real", "K"}),
+    ],
+)  # fmt: skip
+def test_a_base_that_a_function_is_given_is_no_name_of_anything(path: str, source: str, bases: set[str]) -> None:
+    found = references(path, source).values()
+    assert {name for some in found for kind, name, _ in some if kind == "base"} == bases
+
+
 def test_scripts_inside_html_refer_at_the_lines_of_the_page():
     page = "<p>\n<script>\nfunction draw() {\n  paint()\n}\ndraw()\n</script>\n"
     assert references("a.html", page) == {"draw": [("call", "paint", 4)], "": [("call", "draw", 6)]}

@@ -123,16 +123,32 @@
     (parenthesized_expression (call_expression function: [(function_expression) (generator_function)]))
   ]) @definition.variable
 
-; What it refers to, by name.
+; What it refers to, by name. `a.call(b)` and `a.apply(b)` call `a`.
 (call_expression function:
   [(identifier) @reference.call
-   (member_expression property: [(property_identifier) (private_property_identifier)] @reference.call)])
+   (member_expression property: [(property_identifier) (private_property_identifier)] @reference.call)
+   (parenthesized_expression
+     [(identifier) @reference.call (member_expression property: (property_identifier) @reference.call)])])
+(call_expression function: (member_expression
+  object: [(identifier) @reference.call (member_expression property: (property_identifier) @reference.call)]
+  property: (property_identifier) @_through)
+  (#any-of? @_through "call" "apply"))
 (new_expression constructor:
-  [(identifier) @reference.call (member_expression property: (property_identifier) @reference.call)])
+  [(identifier) @reference.call
+   (member_expression property: (property_identifier) @reference.call)
+   (parenthesized_expression
+     [(identifier) @reference.call (member_expression property: (property_identifier) @reference.call)])])
 (decorator [(identifier) @reference.call (member_expression property: (property_identifier) @reference.call)])
 (import_specifier name: (_) @reference.import)
 (import_clause (identifier) @reference.import)
 (import_statement source: (string) @reference.import)
 (export_statement source: (string) @reference.import)
+(export_statement (export_clause (export_specifier name: (_) @reference.import)) source: (string))
 (call_expression function: [(identifier) (import)] @_function arguments: (arguments . (string) @reference.import)
   (#any-of? @_function "require" "import"))
+(variable_declarator
+  name: (object_pattern
+    [(shorthand_property_identifier_pattern) @reference.import
+     (pair_pattern key: (property_identifier) @reference.import)])
+  value: (call_expression function: (identifier) @_function)
+  (#eq? @_function "require"))

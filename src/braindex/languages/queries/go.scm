@@ -35,17 +35,55 @@
 ((source_file (var_declaration (var_spec_list (var_spec name: (identifier) @name @definition.variable) @span)))
   (#not-eq? @name "_"))
 
-; What it refers to, by name. A struct derives from what it embeds.
+; What it refers to, by name. A generic function that is called with its types written out looks like a conversion.
 (call_expression function:
   [(identifier) @reference.call
    (selector_expression field: (field_identifier) @reference.call)
-   (index_expression operand: (identifier) @reference.call)])
+   (parenthesized_expression (identifier) @reference.call)
+   (index_expression operand:
+     [(identifier) @reference.call (selector_expression field: (field_identifier) @reference.call)])])
+(type_conversion_expression type: (generic_type type:
+  [(type_identifier) @reference.call (qualified_type name: (type_identifier) @reference.call)]))
+
+; An instance of a type is a call of it, and so is a list or a map of instances.
 (composite_literal type:
   [(type_identifier) @reference.call
    (qualified_type name: (type_identifier) @reference.call)
-   (generic_type type: (type_identifier) @reference.call)])
+   (generic_type type: [(type_identifier) @reference.call (qualified_type name: (type_identifier) @reference.call)])])
+(composite_literal type:
+  [(_ element:
+     [(type_identifier) @reference.call
+      (qualified_type name: (type_identifier) @reference.call)
+      (generic_type type: [(type_identifier) @reference.call (qualified_type name: (type_identifier) @reference.call)])
+      (pointer_type (type_identifier) @reference.call)
+      (pointer_type (qualified_type name: (type_identifier) @reference.call))
+      (pointer_type (generic_type type:
+        [(type_identifier) @reference.call (qualified_type name: (type_identifier) @reference.call)]))])
+   (map_type value:
+     [(type_identifier) @reference.call
+      (qualified_type name: (type_identifier) @reference.call)
+      (generic_type type: [(type_identifier) @reference.call (qualified_type name: (type_identifier) @reference.call)])
+      (pointer_type (type_identifier) @reference.call)
+      (pointer_type (qualified_type name: (type_identifier) @reference.call))
+      (pointer_type (generic_type type:
+        [(type_identifier) @reference.call (qualified_type name: (type_identifier) @reference.call)]))])])
+((call_expression
+  function: (identifier) @_new
+  arguments: (argument_list .
+    [(type_identifier) @reference.call
+     (qualified_type name: (type_identifier) @reference.call)
+     (generic_type type: [(type_identifier) @reference.call (qualified_type name: (type_identifier) @reference.call)])]))
+  (#eq? @_new "new"))
 (import_spec path: (_) @reference.import)
+
+; A struct and an interface derive from what they embed.
 (field_declaration
   !name
-  type: [(type_identifier) @reference.base (qualified_type name: (type_identifier) @reference.base)])
-(interface_type (type_elem . [(type_identifier) @reference.base (qualified_type name: (type_identifier) @reference.base)] .))
+  type:
+    [(type_identifier) @reference.base
+     (qualified_type name: (type_identifier) @reference.base)
+     (generic_type type: [(type_identifier) @reference.base (qualified_type name: (type_identifier) @reference.base)])])
+(interface_type (type_elem .
+  [(type_identifier) @reference.base
+   (qualified_type name: (type_identifier) @reference.base)
+   (generic_type type: [(type_identifier) @reference.base (qualified_type name: (type_identifier) @reference.base)])] .))

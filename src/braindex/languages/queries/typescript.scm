@@ -31,5 +31,20 @@
   (variable_declaration (variable_declarator name: (identifier) @name) @definition.variable) @span)
 
 (extends_clause value: [(identifier) @reference.base (member_expression property: (property_identifier) @reference.base)])
-(implements_clause [(type_identifier) @reference.base (generic_type name: (type_identifier) @reference.base)])
-(extends_type_clause type: [(type_identifier) @reference.base (generic_type name: (type_identifier) @reference.base)])
+(implements_clause
+  [(type_identifier) @reference.base
+   (nested_type_identifier name: (type_identifier) @reference.base)
+   (generic_type name:
+     [(type_identifier) @reference.base (nested_type_identifier name: (type_identifier) @reference.base)])])
+(extends_type_clause type:
+  [(type_identifier) @reference.base
+   (nested_type_identifier name: (type_identifier) @reference.base)
+   (generic_type name:
+     [(type_identifier) @reference.base (nested_type_identifier name: (type_identifier) @reference.base)])])
+
+; What is said of a type does not change what is called: `f!()`, `(f as F)()`.
+(call_expression function:
+  [(non_null_expression
+     [(identifier) @reference.call (member_expression property: (property_identifier) @reference.call)])
+   (parenthesized_expression (as_expression .
+     [(identifier) @reference.call (member_expression property: (property_identifier) @reference.call)]))])
