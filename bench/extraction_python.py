@@ -23,6 +23,7 @@ class Known:
 
     node: Definition
     parent: str
+    is_method: bool
 
     @property
     def key(self) -> tuple[int, str]:
@@ -35,12 +36,12 @@ def default_folders() -> list[Path]:
 
 
 def definitions(tree: ast.Module) -> Iterator[Known]:
-    pending: list[tuple[ast.AST, str]] = [(tree, "")]
+    pending: list[tuple[ast.AST, Definition | None]] = [(tree, None)]
     while pending:
         node, parent = pending.pop()
         if isinstance(node, Definition):
-            yield Known(node, parent)
-            parent = node.name
+            yield Known(node, parent.name if parent else "", isinstance(parent, ast.ClassDef))
+            parent = node
         pending += [(child, parent) for child in ast.iter_child_nodes(node)]
 
 
@@ -104,7 +105,7 @@ def _attributes(one: Known, entity: CodeEntity) -> Iterator[tuple[str, bool, str
         returns = ast.unparse(node.returns) if node.returns else None
         said = _unparsed(entity.return_type)
         yield "return type", said == returns, f"{entity.return_type!r}, not {returns!r}"
-        count = _parameters(node)
+        count = _parameters(node, is_method=one.is_method)
         yield "parameter count", entity.param_count == count, f"{entity.param_count}, not {count}"
 
 
@@ -141,7 +142,7 @@ def _unparsed(text: str | None) -> str | None:
         return text
 
 
-def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef, *, is_method: bool) -> int:
     names = [one.arg for one in node.args.posonlyargs + node.args.args]
     count = len(names) + len(node.args.kwonlyargs) + bool(node.args.vararg) + bool(node.args.kwarg)
-    return count - (bool(names) and names[0] in BOUND)
+    return count - (is_method and bool(names) and names[0] in BOUND)

@@ -221,7 +221,7 @@ class EntityBuilder:
     def _parameters(self, node: Node | None, kind: str) -> int | None:
         if node is None:
             return 0 if kind in CALLABLE_KINDS else None
-        return parameter_count(node, self._source, self._spec)
+        return parameter_count(node, self._source, self._spec, is_method=kind != "function")
 
     def _doc(self, draft: Draft, body: Node | None, kind: str) -> str:
         if body is not None and (end := self._found.docs.get(body.start_byte)) is not None:

@@ -74,7 +74,7 @@ def name_text(source: Source, start: int, end: int) -> str:
     return source.text(start, min(end, start + LONGEST_NAME * _UTF8_WIDEST))
 
 
-def parameter_count(params: Node, source: Source, spec: LanguageSpec) -> int:
+def parameter_count(params: Node, source: Source, spec: LanguageSpec, *, is_method: bool) -> int:
     """Parameters a caller can pass, without one that the call itself supplies."""
     data = source.data
     if not data.startswith((b"(", b"[", b"<", b"|"), params.start_byte):
@@ -83,9 +83,10 @@ def parameter_count(params: Node, source: Source, spec: LanguageSpec) -> int:
     if spec.parameter_names:
         return sum(len(node.children_by_field_name(spec.parameter_names)) or 1 for node in counted)
     led_by = [node for node in params.named_children if node.type != "comment"][:1]
-    if counted and spec.bound and counted[:1] == led_by:  # behind a lone `*` nothing is bound
+    unpassed = spec.never_passed | spec.bound if is_method else spec.never_passed
+    if counted and unpassed and counted[:1] == led_by:  # behind a lone `*` nothing is bound
         word = _FIRST_WORD.match(data, counted[0].start_byte)
-        if word is not None and word.group().decode("utf-8", "replace") in spec.bound:
+        if word is not None and word.group().decode("utf-8", "replace") in unpassed:
             return len(counted) - 1
     return len(counted)
 

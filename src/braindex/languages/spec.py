@@ -3,8 +3,9 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
-from braindex.domain.entities import CodeEntity
+from braindex.domain.entities import TYPE_KINDS, CodeEntity
 
 
 def _as_written(text: str) -> str:
@@ -44,8 +45,12 @@ class LanguageSpec:
     `type_members` renames the kind of an entity directly inside a class or interface (function → method).
     `comment_docs` are the kinds whose leading comment is their documentation, None for all. `uncounted` are the node
     types in a parameter list that are no parameters; `bound` the names of a method's first parameter that callers do
-    not pass. `plain_owners` are parts of an owner's name that say nothing about it (`prototype`); `self_owners` are
-    owners that mean the enclosing entity (`this`).
+    not pass, `never_passed` those that nobody passes to a function either. `plain_owners` are parts of an owner's name
+    that say nothing about it (`prototype`); `self_owners` are owners that mean the enclosing entity (`this`).
+
+    `refers_to` are the other languages whose entities its references may mean. `base_kinds` are the kinds of entity
+    that a type can derive from. `members_in` says where the members of a type stand that are written outside it: in its
+    file, or anywhere in its folder.
 
     `restart` says where broken code is cut, so that one open bracket hides nothing that is defined after it.
 
@@ -69,8 +74,12 @@ class LanguageSpec:
     comment_docs: frozenset[str] | None = None
     uncounted: frozenset[str] = frozenset()
     bound: frozenset[str] = frozenset()
+    never_passed: frozenset[str] = frozenset()
     plain_owners: frozenset[str] = frozenset()
     self_owners: frozenset[str] = frozenset()
+    refers_to: frozenset[str] = frozenset()
+    base_kinds: frozenset[str] = TYPE_KINDS
+    members_in: Literal["file", "folder"] = "file"
     prepare: Callable[[bytes], bytes] = _as_stored
     restart: Restart | None = None
     statements: bool = False

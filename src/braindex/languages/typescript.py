@@ -12,7 +12,7 @@ TYPESCRIPT: Final = replace(
     grammar="tree_sitter_typescript:language_typescript",
     queries=("ecmascript", "typescript"),
     return_field="return_type",
-    bound=frozenset({"this"}),
+    never_passed=frozenset({"this"}),
 )
 
 TSX: Final = replace(

@@ -287,6 +287,8 @@ def test_a_signature_is_as_written_on_one_line_without_comments():
         ("a.py", "class A:\n    def f(self, /, a, *b, c=1, **d): pass", 4),
         ("a.py", "class A:\n    @classmethod\n    def f(cls): pass", 0),
         ("a.py", "class A:\n    @staticmethod\n    def f(a): pass", 1),
+        ("a.py", "def f(self, a): pass", 2),
+        ("a.py", "class A:\n    def g(self):\n        def f(cls): pass", 1),
         ("a.py", "def f(a, \\\n  b): pass", 2),
         ("a.js", "const f = a => a", 1),
         ("a.js", "function f({ a, b }, ...c) {}", 2),

@@ -44,18 +44,20 @@ def _documented(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> 
     return bool((ast.get_docstring(node) or "").strip())
 
 
-def _parameters(node: ast.AST) -> int | None:
+def _parameters(node: ast.AST, parent: ast.AST | None) -> int | None:
     if isinstance(node, ast.ClassDef):
         return None
     assert isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     names = [one.arg for one in node.args.posonlyargs + node.args.args]
     count = len(names) + len(node.args.kwonlyargs) + bool(node.args.vararg) + bool(node.args.kwarg)
-    return count - (bool(names) and names[0] in BOUND)
+    return count - (isinstance(parent, ast.ClassDef) and bool(names) and names[0] in BOUND)
 
 
 def _by_ast(source: bytes) -> list[tuple[object, ...]]:
     found: list[tuple[object, ...]] = []
-    pending: list[tuple[ast.AST, str]] = [(ast.parse(source), "")]
+    pending: list[tuple[ast.AST, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | None]] = [
+        (ast.parse(source), None)
+    ]
     while pending:
         node, parent = pending.pop()
         for child in ast.iter_child_nodes(node):
@@ -66,13 +68,13 @@ def _by_ast(source: bytes) -> list[tuple[object, ...]]:
                         child.lineno,
                         child.name,
                         child.end_lineno,
-                        parent,
-                        _parameters(child),
+                        parent.name if parent else "",
+                        _parameters(child, parent),
                         decorators,
                         _documented(child),
                     )
                 )
-                pending.append((child, child.name))
+                pending.append((child, child))
             else:
                 pending.append((child, parent))
     return sorted(found, key=lambda one: (one[0], one[1]))
