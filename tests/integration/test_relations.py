@@ -8,6 +8,7 @@ import sys
 import pytest
 from tests.conftest import ask, scanned
 
+from braindex.domain.relations import relatives_lines
 from braindex.services.related import NothingCalled, TooFewLinks
 
 PROJECT = {
@@ -32,8 +33,9 @@ def links(found, relation: str) -> list[tuple[str, str, int]]:
 
 
 def test_callers_are_the_near_ones_first_and_tests_last(app, workspace):
-    [near, far], coverage = app.relations.of(workspace, "weigh")
-    assert (near.path, far.path, coverage) == ("other/scales.py", "shop/vans.py", "")
+    relatives = app.relations.of(workspace, "weigh")
+    [near, far] = relatives.found
+    assert (near.path, far.path, relatives.coverage) == ("other/scales.py", "shop/vans.py", "")
     assert links(far, "callers") == [
         ("load", "shop/vans.py", 9),
         ("open_depot", "shop/depot.py", 5),
@@ -43,23 +45,23 @@ def test_callers_are_the_near_ones_first_and_tests_last(app, workspace):
 
 
 def test_a_class_knows_its_bases_its_members_and_who_makes_it(app, workspace):
-    [[van], _] = app.relations.of(workspace, "Van")
+    [van] = app.relations.of(workspace, "Van").found
     assert links(van, "bases") == [("Vehicle", "shop/base.py", 1)]
     assert links(van, "members") == [("__init__", "shop/vans.py", 5), ("load", "shop/vans.py", 8)]
     assert [name for name, _, _ in links(van, "callers")] == ["open_depot", "test_weigh"]
-    [[vehicle], _] = app.relations.of(workspace, "Vehicle")
+    [vehicle] = app.relations.of(workspace, "Vehicle").found
     assert links(vehicle, "derived") == [("Van", "shop/vans.py", 4)]
     assert links(vehicle, "bases") == [("Protocol", "", 0)]
 
 
 def test_of_two_of_one_name_the_nearer_is_called_and_the_other_counted(app, workspace):
-    [[load], _] = app.relations.of(workspace, "Van.load")
+    [load] = app.relations.of(workspace, "Van.load").found
     [weigh] = load.links["calls"]
     assert (weigh.path, weigh.line, weigh.others) == ("shop/vans.py", 12, 1)
 
 
 def test_a_constructor_is_called_by_the_name_of_its_class(app, workspace):
-    [[made], _] = app.relations.of(workspace, "Van.__init__")
+    [made] = app.relations.of(workspace, "Van.__init__").found
     assert "open_depot" in [name for name, _, _ in links(made, "callers")]
     assert links(made, "calls") == [("load", "shop/vans.py", 8)]
 
@@ -67,12 +69,12 @@ def test_a_constructor_is_called_by_the_name_of_its_class(app, workspace):
 def test_an_edit_is_taken_in_before_callers_are_told(app, workspace, tmp_path):
     (tmp_path / "project" / "shop" / "new.py").write_text("def haul():\n    weigh(1)\n")
     (tmp_path / "project" / "shop" / "depot.py").unlink()
-    [_, far], _ = app.relations.of(workspace, "weigh")
+    [_, far] = app.relations.of(workspace, "weigh").found
     assert [name for name, _, _ in links(far, "callers")] == ["load", "haul", "test_weigh"]
 
 
 def test_a_limit_leaves_out_and_says_how_many(app, workspace):
-    [_, far], _ = app.relations.of(workspace, "weigh", 1)
+    [_, far] = app.relations.of(workspace, "weigh", 1).found
     assert (len(far.links["callers"]), far.left_out["callers"]) == (1, 2)
 
 
@@ -86,12 +88,13 @@ def test_a_name_that_nothing_has_is_an_error_that_says_so(app, workspace):
 def test_a_question_for_callers_is_answered_with_them(app, workspace):
     answer = ask(app, workspace, "who calls open_depot?")
     assert answer.related is not None
-    assert answer.related.links == {}
+    assert relatives_lines(answer.related)[1:] == ["nothing in this workspace calls it by name"]
     answer = ask(app, workspace, "what calls Van")
     assert answer.related is not None
-    assert set(answer.related.links) == {"callers"}  # of all that is related to it, what was asked for
-    assert answer.related.left_out == {}
-    assert [one.name for one in answer.related.links["callers"]] == ["open_depot", "test_weigh"]
+    [van] = answer.related.found
+    assert set(van.links) == {"callers"}  # of all that is related to it, what was asked for
+    assert van.left_out == {}
+    assert [one.name for one in van.links["callers"]] == ["open_depot", "test_weigh"]
     assert answer.as_json()["related"]["matched_by"] == "name"
     assert ask(app, workspace, "where is Van defined").related is None
 

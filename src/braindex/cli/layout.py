@@ -8,7 +8,7 @@ from braindex.domain.citations import citation
 from braindex.domain.display import safe, safe_line, safe_path
 from braindex.domain.entities import CodeEntity
 from braindex.domain.identity import short_id
-from braindex.domain.relations import related_lines
+from braindex.domain.relations import relatives_lines
 from braindex.domain.results import (
     Answer,
     ScanProgress,
@@ -32,12 +32,12 @@ def answer_lines(answer: Answer, style: Style) -> Iterator[str]:
         yield safe(answer.answer)
         yield ""
     if answer.related is not None:
-        yield from related_lines(answer.related)
+        yield from relatives_lines(answer.related)
         yield ""
     for rank, source in enumerate(answer.sources, start=1):
         yield from _source_lines(rank, source, style)
         yield ""
-    if not answer.sources and answer.answer is None:
+    if not answer.sources and answer.answer is None and answer.related is None:
         yield f"Nothing found: {safe_line(answer.reason)}"
     yield style.dim(_footer(answer))
 

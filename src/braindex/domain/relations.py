@@ -1,6 +1,7 @@
 """What stands in a relation to an entity: by name, so that two things of one name cannot be told apart."""
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -16,7 +17,17 @@ RELATIONS: Final[Mapping[str, str]] = {
     "members": "members",
     "importers": "imported by",
 }
-_NAME: Final = r"[`'\"“‘]*(?P<name>[\w.$#:]+?)(?:\(\))?[`'\"”’]*"
+# What is said where nothing stands in a relation that was asked for.
+_NONE: Final[Mapping[str, str]] = {
+    "": "nothing in this workspace refers to it, or is referred to by it, by name",
+    "callers": "nothing in this workspace calls it by name",
+    "calls": "it calls nothing of this workspace by name",
+    "bases": "it derives from nothing",
+    "derived": "nothing in this workspace derives from it by name",
+    "members": "it has no members",
+    "importers": "nothing in this workspace imports it by name",
+}
+_NAME: Final = r"[`'\"“‘]*(?P<name>[\w.$#:/@-]+?)(?:\(\))?[`'\"”’]*"
 _THE: Final = r"(?:the )?(?:(?:function|method|class|interface|component|module|file) )?"
 _END: Final = rf"{_THE}{_NAME} ?\??$"
 _WHO: Final = r"^(?:who|what|which \w+) "
@@ -71,7 +82,8 @@ class Link:
 class Related:
     """An entity with what is related to it, by the words of `RELATIONS`; relations without an entry are left out.
 
-    `left_out` counts the links beyond the limit, by relation.
+    `left_out` counts the links beyond the limit, by relation. `asked` is the relation where only one was looked for.
+    `also` are other definitions of the name of which the same is true.
     """
 
     id: str
@@ -82,8 +94,11 @@ class Related:
     end_line: int
     links: Mapping[str, tuple[Link, ...]]
     left_out: Mapping[str, int] = field(default_factory=dict)
+    asked: str = ""
+    also: tuple[Link, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
+        also = {"also": [one.as_json() for one in self.also]} if self.also else {}
         return {
             "id": self.id,
             "name": self.name,
@@ -94,20 +109,51 @@ class Related:
             "matched_by": "name",
             "related": {relation: [one.as_json() for one in links] for relation, links in self.links.items()},
             "left_out": dict(self.left_out),
+            **also,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Relatives:
+    """What is related to the definitions of one name: at most a few of them, first those of which there is anything to
+    say.
+
+    `definitions` counts all that have the name; `example` is a longer name that means fewer of them, and one that is
+    not shown, "" where there is none. `coverage` says in one line what of the workspace is not covered, else "".
+    """
+
+    found: tuple[Related, ...]
+    definitions: int
+    example: str = ""
+    coverage: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """The first definition, with the others beside it."""
+        first, *more = (one.as_json() for one in self.found)
+        return first | {"definitions": self.definitions, "more": more}
+
+
+def relatives_lines(relatives: Relatives) -> list[str]:
+    """Blocks of text, one a definition with a blank line between, and a line for the definitions that are not shown."""
+    blocks = [related_lines(one) for one in relatives.found]
+    rest = relatives.definitions - sum(1 + len(one.also) for one in relatives.found)
+    if rest > 0:
+        said = f"… and {rest:,} more {'definition' if rest == 1 else 'definitions'} of this name"
+        narrower = f"; a class or a file before it means fewer: `{safe_line(relatives.example)}`"
+        blocks.append([said + narrower if relatives.example else said])
+    return [line for block in blocks for line in ("", *block)][1:]
 
 
 def related_lines(found: Related) -> list[str]:
     """A block of text: the entity's citation, and under each relation a citation a line."""
     lines = [citation(found.name, found.path, found.line, None)]
+    lines += [citation(one.name, one.path, one.line, None) for one in found.also]
     for relation, links in found.links.items():
         lines.append(f"{RELATIONS[relation]}, by name:")
         lines += [f"  {_link(one)}" for one in links]
         if relation in found.left_out:
-            lines.append(f"  … and {found.left_out[relation]} more")
-    return (
-        lines if found.links else [*lines, "nothing in this workspace refers to it, or is referred to by it, by name"]
-    )
+            lines.append(f"  … and {found.left_out[relation]:,} more")
+    return lines if found.links else [*lines, _NONE[found.asked]]
 
 
 def _link(link: Link) -> str:
@@ -119,7 +165,7 @@ def _link(link: Link) -> str:
 
 def asked_relation(question: str) -> tuple[str, str] | None:
     """The relation and the name that a question asks for ("who calls parse_date", "subclasses of Field"), or None."""
-    text = " ".join(question[: _LONGEST + 1].split())
+    text = " ".join(unicodedata.normalize("NFC", question[: _LONGEST + 1]).split())
     if len(text) > _LONGEST:
         return None
     for pattern, relation in _ASKED:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from braindex.domain.display import safe_line
-from braindex.domain.relations import Related
+from braindex.domain.relations import Relatives
 from braindex.domain.usage import EngineName
 
 State = Literal["never", "running", "complete", "interrupted", "failed"]
@@ -244,7 +244,7 @@ class Answer:
     sources: tuple[Source, ...]
     coverage: str = ""
     removed: int = 0
-    related: Related | None = None
+    related: Relatives | None = None
 
     def as_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {

@@ -16,4 +16,5 @@ GO: Final = LanguageSpec(
     return_field="result",
     uncounted=frozenset({"comment"}),
     restart=Restart(re.compile(rb"(?m)^(?:func|type|var|const)\b"), frozenset({"raw_string_literal", "comment"})),
+    module="folder",
 )

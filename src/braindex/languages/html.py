@@ -37,4 +37,5 @@ HTML: Final = LanguageSpec(
     separator=" > ",
     prepare=_without_plain_text,
     clean_name=_visible,
+    refers_to=frozenset({"javascript", "jsx", "typescript", "tsx", "css"}),
 )

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from braindex.domain.entities import CodeEntity
+from braindex.domain.entities import TYPE_KINDS, CodeEntity
 from braindex.languages.spec import LanguageSpec, Restart, is_constant_name
 
 # Not variables: where code is not indented, these stand in functions.
@@ -38,6 +38,10 @@ JAVASCRIPT: Final = LanguageSpec(
     uncounted=frozenset({"comment"}),
     plain_owners=frozenset({"prototype"}),
     self_owners=frozenset({"this", "self"}),
+    # A page or a component can be imported, and so can a style sheet.
+    refers_to=frozenset({"javascript", "jsx", "typescript", "tsx", "html", "css"}),
+    folder_stems=frozenset({"index"}),
+    base_kinds=TYPE_KINDS | {"function", "variable", "constant"},
     clean_name=unquoted,
     restart=Restart(
         _DEFINITION,

@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from braindex.domain.entities import CodeEntity
+from braindex.domain.entities import TYPE_KINDS, CodeEntity
 from braindex.languages.spec import LanguageSpec, Restart, is_constant_name
 
 _QUOTED: Final = re.compile(r"(?s)([a-zA-Z]*+)(\"\"\"|'''|\"|')((?:[^\\\"']++|\\.|(?!\2)[\"'])*+)(?:\2|\Z)")
@@ -81,6 +81,8 @@ PYTHON: Final = LanguageSpec(
     comment_docs=frozenset({"variable", "constant", "type"}),
     uncounted=frozenset({"comment", "keyword_separator", "positional_separator", "line_continuation"}),
     bound=frozenset({"self", "cls", "mcs", "mcls", "metacls", "_self", "_cls", "__self", "__cls"}),
+    folder_stems=frozenset({"__init__"}),
+    base_kinds=TYPE_KINDS | {"variable"},
     clean_doc=_string_value,
     restart=Restart(
         _DEFINITION,

@@ -49,8 +49,8 @@ class LanguageSpec:
     that say nothing about it (`prototype`); `self_owners` are owners that mean the enclosing entity (`this`).
 
     `refers_to` are the other languages whose entities its references may mean. `base_kinds` are the kinds of entity
-    that a type can derive from. `members_in` says where the members of a type stand that are written outside it: in its
-    file, or anywhere in its folder.
+    that a type can derive from. `module` says what is imported as one, and may hold members of its types outside them:
+    a file, or all files of a folder; a file whose stem is among `folder_stems` stands for its folder.
 
     `restart` says where broken code is cut, so that one open bracket hides nothing that is defined after it.
 
@@ -79,7 +79,8 @@ class LanguageSpec:
     self_owners: frozenset[str] = frozenset()
     refers_to: frozenset[str] = frozenset()
     base_kinds: frozenset[str] = TYPE_KINDS
-    members_in: Literal["file", "folder"] = "file"
+    module: Literal["file", "folder"] = "file"
+    folder_stems: frozenset[str] = frozenset()
     prepare: Callable[[bytes], bytes] = _as_stored
     restart: Restart | None = None
     statements: bool = False

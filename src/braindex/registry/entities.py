@@ -95,6 +95,18 @@ class Entities:
         rows = self._database.rows(f"{_SELECT} WHERE path = ? ORDER BY start, stop DESC, row", (storable(path),))
         return [_stored(row) for row in rows]
 
+    def of_folder(self, folder: str, name: str) -> list[StoredEntity]:
+        """What in the files of a folder, subfolders apart, has a name or a parent of that name; in source order."""
+        prefix = f"{folder}/" if folder else ""
+        low, high = (prefix, f"{folder}0") if folder else ("", "\U0010ffff")  # "0" follows "/"
+        sql = (
+            f"{_SELECT} WHERE path >= ? AND path < ? AND instr(substr(path, ?), '/') = 0 AND (name = ? OR parent = ?) "
+            "ORDER BY path, start, stop DESC, row"
+        )
+        word = storable(name)
+        found = self._database.rows(sql, (storable(low), storable(high), len(prefix) + 1, word, word))
+        return [_stored(row) for row in found]
+
     def first_inside(self, path: str, start: int, end: int, after_line: int) -> int | None:
         """The first line beyond `after_line` on which something inside a span begins, blocks of code apart."""
         sql = (
@@ -142,6 +154,16 @@ class Entities:
             f"WHERE name_key = ? AND kind = 'file' AND {condition} ORDER BY path"
         )
         return dict(self._database.rows(sql, (storable(name).casefold(), *parameters)))
+
+    def files_in(self, name: str) -> list[int]:
+        """Rows of the `file` entities of every file whose folder has a name, in its own case; by path."""
+        folder = "'/' || rtrim(path, replace(path, '/', ''))"  # SQLite has no search from the end
+        sql = (
+            "SELECT row FROM files JOIN entities ON entities.file = files.id AND kind = 'file' "
+            f"WHERE substr({folder}, ?) = ? ORDER BY path"
+        )
+        tail = f"/{storable(name)}/"
+        return [row[0] for row in self._database.rows(sql, (-len(tail), tail))]
 
     def around(self, path: str, line: int) -> dict[int, str]:
         """Name by row of the entities whose lines hold a line, the innermost first, the file itself left out."""

@@ -18,6 +18,7 @@ from braindex.registry.database import BUSY_SECONDS, Closing, Database
 from braindex.registry.failures import StoreDamaged, StoreMissing
 from braindex.registry.meta import ScanMarks
 from braindex.registry.migrations import Migration, open_store
+from braindex.registry.references import Referring
 from braindex.registry.writing import Tables, WriteCounts
 
 INDEX_FILE: Final = "index.db"
@@ -239,6 +240,10 @@ class IndexStore(Closing):
         """A file's entities in source order."""
         return self._tables.entities.of_file(path)
 
+    def of_folder(self, folder: str, name: str) -> list[StoredEntity]:
+        """What in the files of a folder, subfolders apart, has a name or a parent of that name; in source order."""
+        return self._tables.entities.of_folder(folder, name)
+
     def first_inside(self, path: str, start: int, end: int, after_line: int) -> int | None:
         """The first line beyond `after_line` on which an entity inside a span (byte offsets) of a file begins."""
         return self._tables.entities.first_inside(path, start, end, after_line)
@@ -263,6 +268,10 @@ class IndexStore(Closing):
     def files_called(self, name: str, narrowed: EntityFilter = _EVERYTHING) -> dict[str, int]:
         """Row of the `file` entity by path, of every file of a name (`http.py`), whatever the case; by path."""
         return self._tables.entities.files_called(name, narrowed)
+
+    def files_in(self, name: str) -> list[int]:
+        """Rows of the `file` entities of every file whose folder has a name, in its own case; by path."""
+        return self._tables.entities.files_in(name)
 
     def around(self, path: str, line: int) -> dict[int, str]:
         """Name by row of the entities of a file whose lines hold a line, the innermost first, the file left out."""
@@ -321,9 +330,13 @@ class IndexStore(Closing):
         """What entities refer to, by row and in the order of their text; rows without references are left out."""
         return self._tables.references.of(rows)
 
-    def referring(self, kind: str, name: str, limit: int) -> list[tuple[int, int]]:
-        """(row, line) of entities that call, import or derive from a name (`REFERENCE_KINDS`), at most `limit`."""
-        return self._tables.references.to(kind, name, limit)
+    def referring(self, kind: str, name: str, languages: Iterable[str]) -> list[Referring]:
+        """The entities of some languages that call, import or derive from a name (`REFERENCE_KINDS`), by row."""
+        return self._tables.references.to(kind, name, languages)
+
+    def reference_lines(self, kind: str, name: str, rows: Iterable[int]) -> dict[int, int]:
+        """The line on which each of some entities first refers to a name in a way, by row."""
+        return self._tables.references.lines(kind, name, rows)
 
     # Vectors
 

@@ -3,7 +3,7 @@
 # ruff: noqa: S608 - only constants of this room become part of a statement; values are parameters
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from braindex.domain.references import Reference
 from braindex.registry.database import Database, chunks, marks, storable
@@ -17,6 +17,17 @@ TABLE: Final = (
     f"detail = column, columnsize = 0, {TOKENIZER})"
 )
 _INSERT: Final = f"INSERT INTO refs (rowid, {', '.join(_COLUMNS.values())}, lines) VALUES (?, ?, ?, ?, ?)"
+
+
+class Referring(NamedTuple):
+    """An entity that refers to a name, with its first line."""
+
+    row: int
+    path: str
+    kind: str
+    name: str
+    parent: str
+    line: int
 
 
 class References:
@@ -48,22 +59,27 @@ class References:
                 found[row] = _references(names, lines)
         return found
 
-    def to(self, kind: str, name: str, limit: int) -> list[tuple[int, int]]:
-        """(row, line) of entities that refer to a name in a way of `REFERENCE_KINDS`: at most `limit`, by row."""
+    def to(self, kind: str, name: str, languages: Iterable[str]) -> list[Referring]:
+        """Every entity of some languages that refers to a name in a way of `REFERENCE_KINDS`, by row."""
         word = storable(name)
         if not word or word.split() != [word]:
             return []
-        column = _COLUMNS[kind]
+        column, spoken = _COLUMNS[kind], sorted(languages)
         quoted = word.replace('"', '""')
-        sql = f"SELECT rowid, {', '.join(_COLUMNS.values())}, lines FROM refs WHERE refs MATCH ? ORDER BY rowid"
-        found: list[tuple[int, int]] = []
-        for row, *names, lines in self._database.stream(sql, (f'{column} : "{quoted}"',)):
-            # The index folds ASCII case, so another spelling may be what it found.
-            at = [line for one, that, line in _references(names, lines) if one == kind and that == word]
-            found += [(row, at[0])] if at else []
-            if len(found) >= limit:
-                break
-        return found
+        # The index folds ASCII case, so another spelling may be what it found.
+        sql = (
+            "SELECT row, path, kind, name, parent, line FROM refs JOIN entities ON row = refs.rowid "
+            f"JOIN files ON files.id = entities.file WHERE refs MATCH ? AND instr(' ' || refs.{column} || ' ', ?) "
+            f"AND entities.language IN ({marks(spoken)}) ORDER BY refs.rowid"
+        )
+        parameters = (f'{column} : "{quoted}"', f" {word} ", *spoken)
+        return [Referring._make(row) for row in self._database.rows(sql, parameters)]
+
+    def lines(self, kind: str, name: str, rows: Iterable[int]) -> dict[int, int]:
+        """The line on which each of some entities first refers to a name, by row."""
+        word = storable(name)
+        of = self.of(rows).items()
+        return {row: line for row, found in of for one, that, line in found if one == kind and that == word}
 
 
 def _values(row: int, references: Sequence[Reference]) -> tuple[int | str, ...]:

@@ -9,7 +9,7 @@ from braindex.domain.display import safe_line, safe_path, shortened
 from braindex.domain.identity import short_id
 from braindex.domain.memories import Note
 from braindex.domain.recall import text_of
-from braindex.domain.relations import related_lines
+from braindex.domain.relations import relatives_lines
 from braindex.domain.results import (
     Answer,
     ScanProgress,
@@ -35,12 +35,13 @@ def workspace_line(workspace: Workspace) -> str:
 
 def answer_text(answer: Answer, *, show_sources: bool) -> str:
     """`Sources:`, one citation a line, a blank line, then the answer or the excerpts under the same names."""
-    if not answer.sources and answer.answer is None:
+    if not answer.sources and answer.answer is None and answer.related is None:
         return _nothing_found(answer)
     blocks = [_sources_block(answer.sources)] if show_sources and answer.sources else []
-    blocks.append(answer.answer if answer.answer is not None else _excerpts(answer.sources, named=show_sources))
+    if answer.answer is not None or answer.sources:
+        blocks.append(answer.answer if answer.answer is not None else _excerpts(answer.sources, named=show_sources))
     if answer.related is not None:
-        blocks.append("\n".join(related_lines(answer.related)))
+        blocks.append("\n".join(relatives_lines(answer.related)))
     blocks.append(_footer(answer))
     return "\n\n".join(blocks)
 

@@ -17,7 +17,7 @@ from braindex.domain.prompt import Quoted
 from braindex.domain.question import Analysis, analyse
 from braindex.domain.ranking import Candidate
 from braindex.domain.recall import Recalled, text_of
-from braindex.domain.relations import Related
+from braindex.domain.relations import Relatives
 from braindex.domain.rerank import lexical_rerank
 from braindex.domain.results import Answer, Question, Source, Workspace
 from braindex.domain.tokens import count_tokens
@@ -204,7 +204,7 @@ class _Looked:
 
     found: list[_Found]
     coverage: str
-    related: Related | None
+    related: Relatives | None
 
 
 def _answer(

@@ -236,3 +236,25 @@ def test_an_index_made_anew_does_not_repeat_old_generations(tmp_path: Path) -> N
     set_aside(tmp_path)
     with IndexStore.open(tmp_path) as store:
         assert store.vector_generation() != before
+
+
+@pytest.mark.parametrize(
+    ("folder", "found"),
+    [("src", ["src/a.py", "src/b.py"]), ("", ["top.py"]), ("src/sub", ["src/sub/a.py"]), ("sr", []), ("s%", [])],
+)
+def test_what_a_folder_holds_of_a_name_is_that_of_its_own_files(folder, found, unit, file_of, store) -> None:
+    for path in ("top.py", "src/b.py", "src/a.py", "src/sub/a.py", "src-old/a.py"):
+        store.write([file_of(path, unit(path, "run"), unit(path, "other", start=9))])
+    assert [one.entity.path for one in store.of_folder(folder, "run")] == found
+
+
+def test_files_are_found_by_the_name_of_the_folder_they_lie_in(unit, file_of, store) -> None:
+    paths = ("kit/b.go", "lib/kit/a.go", "kit/inner/c.go", "toolkit/d.go", "kit.go", "Kit/e.go", "k%t/f.go")
+    for path in paths:
+        store.write([file_of(path, unit(path, path.rpartition("/")[2], kind="file"), unit(path, "run"))])
+
+    def found(name: str) -> list[str]:
+        return [one.path for one in store.heads(store.files_in(name)).values()]
+
+    assert sorted(found("kit")) == ["kit/b.go", "lib/kit/a.go"]
+    assert found("k%t") == ["k%t/f.go"]

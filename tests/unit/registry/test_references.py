@@ -5,6 +5,10 @@ from dataclasses import replace
 CALLS = (("import", "os", 1), ("call", "load", 3), ("call", "weigh", 4), ("base", "Vehicle", 2))
 
 
+def to(store, kind: str, name: str, *languages: str) -> list[int]:
+    return [one.row for one in store.referring(kind, name, languages or ("python",))]
+
+
 def row_of(store, name: str) -> int:
     [row] = store.rows_by_name([name])
     return int(row)
@@ -24,18 +28,21 @@ def test_a_name_is_found_by_kind_and_in_its_own_case(unit, file_of, store) -> No
         [file_of("a.py", replace(unit("a.py", "van"), references=CALLS), replace(unit("a.py", "odd"), references=odd))]
     )
     van, other = row_of(store, "van"), row_of(store, "odd")
-    assert store.referring("call", "load", 10) == [(van, 3)]
-    assert store.referring("call", "Load", 10) == [(other, 7)]
-    assert store.referring("import", "load", 10) == []
-    assert store.referring("call", 'a"b', 10) == [(other, 8)]
-    assert store.referring("call", "größe", 10) == [(other, 9)]
-    assert store.referring("call", "load OR weigh", 10) == []
-    assert store.referring("call", "", 10) == []
+    assert to(store, "call", "load") == [van]
+    assert to(store, "call", "Load") == [other]
+    assert to(store, "import", "load") == []
+    assert to(store, "call", 'a"b') == [other]
+    assert to(store, "call", "größe") == [other]
+    assert to(store, "call", "load OR weigh") == []
+    assert to(store, "call", "") == []
 
 
-def test_at_most_so_many_are_read(unit, file_of, store) -> None:
-    store.write([file_of("a.py", *(replace(unit("a.py", f"f{one}"), references=CALLS) for one in range(5)))])
-    assert len(store.referring("call", "load", 3)) == 3
+def test_whoever_refers_to_a_name_comes_with_its_place_and_in_the_languages_asked_for(unit, file_of, store) -> None:
+    store.write([file_of("a.py", *(replace(unit("a.py", f"f{one}"), references=CALLS) for one in range(3)))])
+    found = store.referring("call", "load", ["go", "python"])
+    assert [(one.path, one.kind) for one in found] == [("a.py", "function")] * 3
+    assert store.reference_lines("call", "load", [found[0].row]) == {found[0].row: 3}
+    assert to(store, "call", "load", "go") == []
 
 
 def test_references_follow_their_entity_through_changes_and_leave_with_it(unit, file_of, store) -> None:
@@ -44,12 +51,12 @@ def test_references_follow_their_entity_through_changes_and_leave_with_it(unit, 
     moved = replace(one, references=(("call", "load", 30),))  # the same text, further down
     store.write([file_of("a.py", moved)])
     assert store.references(store.rows_by_name(["van"])) == {row_of(store, "van"): (("call", "load", 30),)}
-    assert store.referring("base", "Vehicle", 10) == []
+    assert to(store, "base", "Vehicle") == []
     store.write([file_of("a.py", replace(moved, digest=b"2", references=()))])
-    assert store.referring("call", "load", 10) == []
+    assert to(store, "call", "load") == []
     store.write([file_of("a.py", one)])
     store.remove(["a.py"])
-    assert store.referring("call", "load", 10) == []
+    assert to(store, "call", "load") == []
     store.write([file_of("a.py", one)])
     store.clear()
-    assert store.referring("call", "load", 10) == []
+    assert to(store, "call", "load") == []

@@ -1,5 +1,6 @@
-from braindex.domain.results import ScanProgress, ScanStatus, Skipped, Workspace, WorkspaceInfo
-from braindex.server.render import status_text, workspaces_text
+from braindex.domain.relations import Link, Related, Relatives
+from braindex.domain.results import Answer, ScanProgress, ScanStatus, Skipped, Workspace, WorkspaceInfo
+from braindex.server.render import answer_text, status_text, workspaces_text
 
 WORKSPACE = Workspace("0123456789ab", "shop", "/code/shop")
 
@@ -54,3 +55,11 @@ def test_a_listed_workspace_whose_folder_is_gone_says_so():
 def test_what_is_behind_the_disk_is_shown():
     status = ScanStatus(WORKSPACE, "complete", 4, 9, complete=True, freshness="3 files changed since the last scan")
     assert "\nFreshness: 3 files changed since the last scan\n" in status_text(status)
+
+
+def test_what_is_related_is_told_where_no_source_was_found():
+    van = Related("id", "Van", "class", "a.py", 3, 9, {"callers": (Link("load", "function", "b.py", 7),)})
+    found = Answer(WORKSPACE, "who calls Van", "none", "nothing", None, (), related=Relatives((van,), 1))
+    text = answer_text(found, show_sources=True)
+    assert text.startswith("`Van` #a.py:3\ncalled by, by name:\n  `load` #b.py:7\n\n")
+    assert "Nothing found" not in text

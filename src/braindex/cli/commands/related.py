@@ -7,11 +7,15 @@ from typing import Final
 from braindex.cli.errors import DONE
 from braindex.cli.invocation import Command, Invocation, add_json_option, add_workspace_option
 from braindex.cli.output import json_line, line, note
-from braindex.domain.relations import MOST_LINKS, related_lines
+from braindex.domain.relations import MOST_LINKS, relatives_lines
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="the entity's name, bare (`parse`) or qualified (`Parser.parse`)")
+    parser.add_argument(
+        "name",
+        metavar="NAME",
+        help="bare (`parse`), qualified (`Parser.parse`) or with its module (`app.parsing.parse`); or a file's name",
+    )
     add_workspace_option(parser)
     parser.add_argument(
         "--limit", type=int, default=MOST_LINKS, metavar="N", help="of each relation (default: %(default)s)"
@@ -21,13 +25,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(invocation: Invocation) -> int:
     workspace = invocation.workspace()
-    found, coverage = invocation.app.relations.of(workspace, invocation.arguments.name, invocation.arguments.limit)
+    relatives = invocation.app.relations.of(workspace, invocation.arguments.name, invocation.arguments.limit)
     if invocation.arguments.json:
-        json_line({"workspace_id": workspace.id, "entities": [one.as_json() for one in found], "coverage": coverage})
+        found = [one.as_json() for one in relatives.found]
+        told = {"definitions": relatives.definitions, "coverage": relatives.coverage}
+        json_line({"workspace_id": workspace.id, "entities": found, **told})
         return DONE
-    line("\n\n".join("\n".join(related_lines(one)) for one in found))
-    if coverage:
-        note(coverage)
+    line("\n".join(relatives_lines(relatives)))
+    if relatives.coverage:
+        note(relatives.coverage)
     return DONE
 
 

@@ -18,7 +18,7 @@ from braindex.domain.reviews import Callers, FileSummary, PastReview, Review, To
 from braindex.registry.index import IndexStore
 from braindex.services.freshness import Freshness
 from braindex.services.memories import Memories, quietly
-from braindex.services.related import callers
+from braindex.services.related_links import callers
 from braindex.services.reviewing.noted import noted
 from braindex.services.roots import checked_root
 from braindex.services.ties import Ties
