@@ -236,7 +236,8 @@ def usable(questions: Sequence[Asked], bare: Mapping[str, bytes]) -> list[Asked]
 
 def symbols(root: Path) -> list[Asked]:
     """The definitions, headings, rules and elements whose name no other has."""
-    entities = [one for one in list_entities(root, WorkspaceOptions(), root / ".brain") if one.kind in SYMBOL_KINDS]
+    listed = list_entities(root, WorkspaceOptions(), root / ".brain")
+    entities = [one for one in listed if isinstance(one, CodeEntity) and one.kind in SYMBOL_KINDS]
     counts = Counter(one.name for one in entities)
     return [
         Asked(one.name, (Place(one.path, one.line, one.end_line),), "symbol", one.language)

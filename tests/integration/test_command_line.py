@@ -460,7 +460,9 @@ class TestAStrangersCheckout:
     def test_a_pipe_for_its_env_keeps_nobody_waiting(self, box):
         os.mkfifo(box.project / ".env")
         assert box.json("status", "--json")["state"] == "never"
-        assert {one["path"] for one in box.json("entities", "--json")} == {"cart.py", "pyproject.toml"}
+        listed = box.run("entities", "--json")
+        assert {one["path"] for one in json.loads(listed.stdout)} == {"cart.py", "pyproject.toml"}
+        assert listed.stderr.startswith("left out 1:\n  .env: ")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="modes are POSIX")
@@ -479,7 +481,7 @@ def test_a_data_folder_that_others_could_read_is_closed_when_it_is_opened(box):
 def test_where_the_data_folder_is_the_project_itself_none_of_its_data_is_indexed(box):
     found = [box.json("scan", "--json", BRAIN_DIR=str(box.project)) for _ in range(2)]
     assert [(one["files"], one["changed"], one["added"]) for one in found] == [(2, 0, found[0]["added"]), (2, 0, 0)]
-    listed = box.json("entities", "--json", BRAIN_DIR=str(box.project))
+    listed = json.loads(box.run("entities", "--json", BRAIN_DIR=str(box.project)).stdout)
     assert {one["path"] for one in listed} == {"cart.py", "pyproject.toml"}
 
 

@@ -190,13 +190,11 @@ def add_workspace_option(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_workspace_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "path_argument",
-        nargs="?",
-        metavar="PATH",
-        help="the workspace's folder (default: the working directory's)",
-    )
+def add_workspace_arguments(
+    parser: argparse.ArgumentParser, path: str = "the workspace's folder (default: the working directory's)"
+) -> None:
+    """`path` is what PATH may name."""
+    parser.add_argument("path_argument", nargs="?", metavar="PATH", help=path)
     add_workspace_option(parser)
 
 

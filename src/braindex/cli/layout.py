@@ -21,6 +21,7 @@ from braindex.domain.results import (
 from braindex.domain.results import WorkspaceInfo as Known
 
 SKIPPED_SHOWN: Final = 10
+LEFT_OUT_SHOWN: Final = 20
 _INDENT: Final = "    "
 
 
@@ -80,6 +81,11 @@ def entity_line(entity: CodeEntity) -> str:
     return f"{place}  {entity.kind}  {safe_line(entity.signature or entity.qualified_name)}"
 
 
+def left_out_lines(left_out: Sequence[Skipped]) -> list[str]:
+    """What a listing of entities leaves out."""
+    return [f"left out {len(left_out):,}:", *_reasons(left_out, LEFT_OUT_SHOWN, "")]
+
+
 def workspace_lines(known: Sequence[Known]) -> list[str]:
     """A table: short id, name, counts, last scan, path."""
     if not known:
@@ -128,13 +134,13 @@ def _tally(counts: dict[str, int]) -> str:
 def _skipped_lines(skipped: Sequence[Skipped]) -> list[str]:
     if not skipped:
         return []
-    shown = [f"  {safe_path(one.path)}: {safe_line(one.reason)}" for one in skipped[:SKIPPED_SHOWN]]
+    return [f"skipped {len(skipped)}:", *_reasons(skipped, SKIPPED_SHOWN, " (--json lists them all)")]
+
+
+def _reasons(skipped: Sequence[Skipped], at_most: int, hint: str) -> list[str]:
+    shown = [f"  {safe_path(one.path)}: {safe_line(one.reason)}" for one in skipped[:at_most]]
     more = len(skipped) - len(shown)
-    return [
-        f"skipped {len(skipped)}:",
-        *shown,
-        *([f"  and {more} more (--json lists them all)"] if more else []),
-    ]
+    return [*shown, *([f"  and {more:,} more{hint}"] if more else [])]
 
 
 def _known_row(known: Known) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-from braindex.cli.layout import answer_lines, entity_line, scan_lines, status_lines, workspace_lines
+from braindex.cli.layout import answer_lines, entity_line, left_out_lines, scan_lines, status_lines, workspace_lines
 from braindex.cli.output import Style
 from braindex.domain.entities import CodeEntity
 from braindex.domain.results import Answer, ScanStatus, ScanSummary, Skipped, Source, Workspace, WorkspaceInfo
@@ -105,3 +105,9 @@ def test_known_workspaces_stand_in_columns():
 def test_an_entity_is_one_clickable_line():
     entity = CodeEntity("a.py", "method", "run", "App.run", "App", "python", 7, 9, "def run(self)")
     assert entity_line(entity) == "a.py:7  method  def run(self)"
+
+
+def test_of_what_a_listing_leaves_out_the_first_are_named_and_the_rest_counted():
+    lines = left_out_lines([Skipped(f"{number}.py", "it\nis broken") for number in range(1_030)])
+    assert (lines[0], lines[1], lines[-1]) == ("left out 1,030:", "  0.py: it is broken", "  and 1,010 more")
+    assert len(lines) == 22
