@@ -60,6 +60,12 @@ def test_a_class_of_javascript_may_derive_from_a_function_or_a_variable(related)
     assert names(related("Made", {"a.js": source}), "derived") == ["Newer"]
 
 
+def test_a_class_of_python_may_derive_from_a_variable_and_never_from_a_function(related):
+    source = "Base = made()\ndef function(): pass\nclass One(Base): pass\nclass Two(function): pass\n"
+    assert names(related("Base", {"a.py": source}), "derived") == ["One"]
+    assert [(one.name, one.path) for one in related("Two", {"a.py": source}).links["bases"]] == [("function", "")]
+
+
 def test_only_types_derive(related):
     source = "class Base {}\nconst mixin = () => class extends Base {};\nclass Sub extends Base {}\n"
     assert names(related("Base", {"a.js": source}), "derived") == ["Sub"]

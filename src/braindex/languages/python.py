@@ -82,7 +82,7 @@ PYTHON: Final = LanguageSpec(
     uncounted=frozenset({"comment", "keyword_separator", "positional_separator", "line_continuation"}),
     bound=frozenset({"self", "cls", "mcs", "mcls", "metacls", "_self", "_cls", "__self", "__cls"}),
     folder_stems=frozenset({"__init__"}),
-    base_kinds=TYPE_KINDS | {"variable"},
+    base_kinds=TYPE_KINDS | {"variable", "constant"},
     clean_doc=_string_value,
     restart=Restart(
         _DEFINITION,

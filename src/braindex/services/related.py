@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from braindex.domain.display import echoed
-from braindex.domain.entities import EntityHead
+from braindex.domain.entities import TYPE_KINDS, EntityHead
 from braindex.domain.errors import UsageError
 from braindex.domain.relations import MOST_LINKS, RELATIONS, Link, Related, Relatives, asked_relation
 from braindex.domain.results import Workspace
@@ -85,10 +85,12 @@ def related_to(store: IndexStore, question: str) -> Relatives | None:
 
 
 def _each(store: IndexStore, heads: Sequence[EntityHead]) -> list[_Group]:
-    """Each definition by itself."""
-    some = heads[:_MOST_LOOKED_AT]
-    rows = store.rows_of([one.id for one in some])
-    return [{rows[one.id]: one} for one in some]
+    """Each definition by itself; of many those that refer to something, and types, which have members."""
+    rows = store.rows_of([one.id for one in heads])
+    if len(heads) > _MOST_LOOKED_AT:
+        referring_rows = store.references(rows.values())
+        heads = sorted(heads, key=lambda one: one.kind not in TYPE_KINDS and rows[one.id] not in referring_rows)
+    return [{rows[one.id]: one} for one in heads[:_MOST_LOOKED_AT]]
 
 
 def _together(store: IndexStore, heads: Sequence[EntityHead], relation: str) -> list[_Group]:

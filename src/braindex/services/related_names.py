@@ -43,6 +43,7 @@ def importable(store: IndexStore, name: str) -> list[EntityHead]:
 
 def modules(store: IndexStore, name: str) -> list[EntityHead]:
     """The files that are imported by a name, which may lead to it (`shop.vans`)."""
+    name = name.strip("./")
     last = name.replace("/", ".").rpartition(".")[2]
     if not last:
         return []
