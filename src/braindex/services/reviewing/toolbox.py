@@ -13,7 +13,7 @@ from braindex.domain.display import echoed, safe_line, shortened
 from braindex.domain.errors import BraindexError
 from braindex.domain.lines import split_lines
 from braindex.domain.options import WorkspaceOptions
-from braindex.domain.relations import related_lines
+from braindex.domain.relations import relatives_lines
 from braindex.domain.results import Question, Skipped, Source, Workspace
 from braindex.domain.review_prompt import result_block
 from braindex.domain.secrets import redacted
@@ -116,7 +116,7 @@ class ToolBox:
         answer = self._asking.sources(self._around.workspace, question)
         parts = [_told(one) for one in answer.sources] or [answer.reason]
         if answer.related is not None:
-            parts.append("\n".join(related_lines(answer.related)))
+            parts.append("\n".join(relatives_lines(answer.related)))
         return "\n\n".join([*parts, *([answer.coverage] if answer.coverage else [])])
 
     def _read(self, arguments: Mapping[str, Any]) -> str:
