@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from braindex.config import SETTINGS, Settings
 from braindex.config.env_files import read_strangers_env
-from braindex.domain.changes import Repository
+from braindex.domain.changes import Changes, Repository, Wanted
 from braindex.domain.conversing import ConversingEngine
 from braindex.domain.hosts import is_loopback, runs_in_cloud, shown_host, stays_here
 from braindex.domain.ports import DenseIndex, Embedder, Passage, Vector, VectorSource, WordModel
@@ -20,14 +20,17 @@ from braindex.domain.usage import EngineName
 from braindex.llm.deepseek import DeepSeek, deepseek_provider
 from braindex.llm.ollama import Ollama
 from braindex.llm.prices import load_prices
+from braindex.registry.conversations import Conversations
 from braindex.registry.workspaces import WORKSPACE_FILE, WORKSPACES_FOLDER
 from braindex.services.ask import Asking, FoundBy
 from braindex.services.brief import BriefParts, Briefs
 from braindex.services.brief_writing import BriefWriter
 from braindex.services.freshness import Freshness
+from braindex.services.loop import Recorder
 from braindex.services.memories import Memories
 from braindex.services.metering import DailyLimit, EmbeddingMeter, LimitedEngine
 from braindex.services.notes import Notes
+from braindex.services.recalling import Recalling
 from braindex.services.related import Relations
 from braindex.services.retrieve import Arms
 from braindex.services.reviewing.afterwards import Afterwards
@@ -68,6 +71,10 @@ class App:
     usage: UsageService
     warm_ups: WarmUps
     status: Status
+    recalling: Recalling
+    recorder: Recorder
+    changes: Callable[[Path, Wanted], Changes]
+    """Of the repository around a folder, through git."""
     reviews: Reviews
     afterwards: Afterwards
     doctor: Callable[[], "Doctor"]
@@ -384,6 +391,16 @@ def build_app(settings: Settings) -> App:
         usage=usage,
         warm_ups=warm_ups,
         status=Status(scans, briefs, freshness.looks),
+        recalling=Recalling(workspaces, memories, settings.options),
+        recorder=Recorder(
+            workspaces,
+            memories,
+            Conversations(settings.brain_dir),
+            settings.options,
+            keep_days=settings.episode_days,
+            named=settings.brain_workspace,
+        ),
+        changes=lambda root, wanted: _repository(root).changes(wanted),
         reviews=Reviews(workspaces, freshness, ReviewParts(memories, _repository, settings.options, judge)),
         afterwards=Afterwards(memories, _status_board(settings), settings.stays_here, settings.episode_days),
         doctor=lambda: _doctor(settings, workspaces, embedders, dense),

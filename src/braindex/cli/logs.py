@@ -92,6 +92,15 @@ def start(brain_dir: Path, level: int) -> str:
     return str(path)
 
 
+def start_hook_log(brain_dir: Path) -> None:
+    """Sets up logging for a hook: warnings go to one file for all of them, and never to the client."""
+    file = PrivateFileHandler(brain_dir / "hooks" / "hooks.log")
+    file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    root = logging.getLogger()
+    root.handlers[:] = [file]
+    root.setLevel(logging.WARNING)
+
+
 def remove_old(brain_dir: Path) -> None:
     """Removes the logs of dead processes but the newest ten. One that cannot be removed is left alone.
 

@@ -22,7 +22,7 @@ _REGISTRY: Final = "registry.db"
 _WORKSPACES: Final = "workspaces"
 _WORKSPACE_ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 # What a data folder may hold: the registry with its side files and copies, logs, the user's settings.
-_OWN_ENTRIES: Final = re.compile(r"registry\.db.*|workspaces|server-[0-9]+\.log(?:\.[0-9]+)?|\.env", re.DOTALL)
+_OWN_ENTRIES: Final = re.compile(r"registry\.db.*|workspaces|hooks|server-[0-9]+\.log(?:\.[0-9]+)?|\.env", re.DOTALL)
 # In this order: whoever opens the place in between must not have the log of a fresh database moved away.
 _SIDE_FILES: Final = ("-wal", "-shm", "")
 _ASIDE_SECONDS: Final = 10.0  # for another process to move the same file

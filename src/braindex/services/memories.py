@@ -37,6 +37,7 @@ _BATCH: Final = 200  # memories embedded at once
 _MOST_BATCHES: Final = 50  # at one search: an import of more is finished by the next ones
 _LONGEST_ASKED: Final = 2_000  # characters of a question that are looked at
 _CANDIDATES: Final = 60
+_AS_IF: Final = 50  # memories: among fewer, a word that one of them holds is not common because of that
 _UNREDACTED: Final = 400_000  # characters of a text that are looked through for secrets before it is cut
 
 
@@ -122,6 +123,10 @@ class Memories:
     def all_episodes(self, workspace: Workspace) -> list[Episode]:
         return self._reading(workspace, list[Episode](), lambda store: list(store.each_episode()))
 
+    def latest_episodes(self, workspace: Workspace, limit: int) -> list[Episode]:
+        """Newest first; none where nothing was remembered yet."""
+        return self._reading(workspace, list[Episode](), lambda store: store.episodes(limit=limit))
+
     def counts(self, workspace: Workspace) -> tuple[int, int]:
         """Notes and episodes."""
         found = self._reading(workspace, None, lambda store: store.counts())
@@ -203,7 +208,7 @@ class Memories:
         lexical = [one for one, _ in store.search_words(wanted, _CANDIDATES, what=what, since=since)] if wanted else []
         memories = store.of_ids(list(dict.fromkeys([*nearest, *lexical])))
         frequencies = store.frequencies(wanted)
-        total = max(1, sum(1 for _ in memories), len(near))
+        total = max(_AS_IF, len(memories), len(near))
 
         def weight(term: str) -> float:
             return inverse_frequency(min(frequencies.get(term, 0), total), total)

@@ -7,13 +7,13 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Final
 
-from braindex.cli.detached import detached
 from braindex.cli.errors import DONE, FAILED
 from braindex.cli.invocation import Command, Invocation, add_workspace_option
 from braindex.cli.output import json_line, line, note
 from braindex.cli.refreshing import refresh
 from braindex.domain.display import safe_line
 from braindex.domain.errors import UsageError
+from braindex.services.detached import detached
 
 if TYPE_CHECKING:
     from braindex.domain.reviews import Review

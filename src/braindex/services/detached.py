@@ -11,10 +11,11 @@ _COMMAND: Final = (sys.executable, "-P", "-m", "braindex")
 _NO_WINDOW: Final = getattr(subprocess, "DETACHED_PROCESS", 0) | getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
 
 
-def detached(arguments: tuple[str, ...], given: dict[str, Any]) -> "subprocess.Popen[bytes]":
+def detached(arguments: tuple[str, ...], given: dict[str, Any], folder: str | None = None) -> "subprocess.Popen[bytes]":
     """Starts braindex with arguments and a JSON object on its standard input; it has no terminal and no output.
 
-    It runs in the same folder and environment, and so with the same settings. Raises OSError where it cannot start.
+    It runs in the same environment and folder, or in the one that is named, and so with the same settings. Raises
+    OSError where it cannot start.
     """
     # A file, not a pipe: a reader that is slow to start would hold up whoever writes.
     with tempfile.TemporaryFile() as stdin:
@@ -23,6 +24,7 @@ def detached(arguments: tuple[str, ...], given: dict[str, Any]) -> "subprocess.P
         return subprocess.Popen(
             [*_COMMAND, *arguments],
             stdin=stdin,
+            cwd=folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=os.name == "posix",

@@ -1,0 +1,64 @@
+"""What one client's hooks look like, as data."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from braindex.domain.turns import Moment, Told
+
+# The names that clients give to the same thing, the first that is there counts.
+_SESSION: Final = ("session_id", "sessionId", "conversation_id", "conversationId")
+_ROOTS: Final = ("workspace_roots", "workspaceRoots", "workspacePaths")
+_PROMPT: Final = ("prompt", "userPrompt", "user_prompt")
+_ANSWER: Final = ("last_assistant_message", "lastAssistantMessage", "prompt_response", "text", "response")
+_TRANSCRIPT: Final = ("transcript_path", "transcriptPath")
+MOST_ROOTS: Final = 50
+
+
+def _moment_as_named(moment: Moment, _: Mapping[str, Any]) -> Moment:
+    return moment
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """One client: the events of its hooks and the JSON that they are answered with.
+
+    `events` says what each of its events is, by its name in lower case without `_` and `-`. `injecting` are the moments
+    at which it takes context, which `injected(event, context)` puts into its shape. `moment` may tell by the input that
+    an event is another moment than it is named after.
+    """
+
+    name: str
+    events: Mapping[str, Moment]
+    injecting: frozenset[Moment]
+    injected: Callable[[str, str], dict[str, Any]]
+    moment: Callable[[Moment, Mapping[str, Any]], Moment] = field(default=_moment_as_named)
+
+    def told(self, event: str, given: Mapping[str, Any]) -> Told:
+        """What its hook says. Anything that is missing or of another type is taken as not said."""
+        moment = self.events.get(event.lower().replace("_", "").replace("-", ""), "other")
+        return Told(
+            client=self.name,
+            moment=self.moment(moment, given),
+            event=_text(given, ("hook_event_name", "hookEventName")) or event,
+            session=_text(given, _SESSION),
+            cwd=_text(given, ("cwd",)),
+            roots=_texts(given, _ROOTS),
+            prompt=_text(given, _PROMPT),
+            answer=_text(given, _ANSWER),
+            transcript=_text(given, _TRANSCRIPT),
+        )
+
+
+def _text(given: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    return next((value for name in names if isinstance(value := given.get(name), str) and value), "")
+
+
+def _texts(given: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
+    found = next((value for name in names if isinstance(value := given.get(name), list)), [])
+    return tuple(one for one in found if isinstance(one, str) and one)[:MOST_ROOTS]
+
+
+def hook_specific(event: str, context: str) -> dict[str, Any]:
+    """The shape of Claude Code's, which others took over."""
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": context}}

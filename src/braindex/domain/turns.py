@@ -1,0 +1,123 @@
+"""A turn of a conversation as hooks see it: what a client tells at each moment, and what is kept in between."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+from braindex.domain.memories import Episode, derived_id
+
+Moment = Literal["start", "prompt", "answer", "end", "other"]
+"""Of a conversation its start; of a turn its prompt, each answer in words, its end; anything else."""
+
+MOST_PROMPT: Final = 20_000  # characters of a prompt or an answer that are kept
+MOST_TOLD: Final = 500  # ids of what a conversation has been told
+SAME_PROMPT_SECONDS: Final = 30.0  # within which the same prompt comes from another hook, not from the user again
+TURN: Final = "turn"  # the kind of the episodes
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a client's hook says. `session` is "" where it names none; `roots` are the folders that it has open.
+
+    `transcript` is the path of the conversation's own file, "" for none; `outcome` is how the turn ended, in a word.
+    """
+
+    client: str
+    moment: Moment
+    event: str
+    session: str = ""
+    cwd: str = ""
+    roots: tuple[str, ...] = ()
+    prompt: str = ""
+    answer: str = ""
+    transcript: str = ""
+    outcome: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What is kept of a conversation between its hooks.
+
+    `turn` counts its prompts; `prompt`, `answer`, `began` (seconds since the epoch) and `commit` are of the last one.
+    `briefed`: it has the brief; `told` are ids of the memories and entities that it has seen.
+    """
+
+    turn: int = 0
+    prompt: str = ""
+    answer: str = ""
+    began: float = 0.0
+    commit: str = ""
+    briefed: bool = False
+    told: tuple[str, ...] = ()
+
+    def asked(self, prompt: str, when: float, commit: str) -> "Conversation":
+        """With its next turn begun."""
+        return replace(self, turn=self.turn + 1, prompt=prompt, answer="", began=when, commit=commit)
+
+    def has_just_asked(self, prompt: str, when: float) -> bool:
+        """Whether another hook has said this prompt already: some clients run the hooks of others as well."""
+        return bool(self.turn) and self.prompt == prompt and 0 <= when - self.began < SAME_PROMPT_SECONDS
+
+    def seen(self, ids: tuple[str, ...]) -> "Conversation":
+        return replace(self, told=tuple(dict.fromkeys((*self.told, *ids)))[-MOST_TOLD:])
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "turn": self.turn, "prompt": self.prompt, "answer": self.answer, "began": self.began,
+            "commit": self.commit, "briefed": self.briefed, "told": list(self.told),
+        }  # fmt: skip
+
+
+def conversation_of(found: Any) -> Conversation:
+    """What `as_json` wrote; anything else is a conversation of which nothing is known."""
+    try:
+        return Conversation(
+            int(found["turn"]), str(found["prompt"]), str(found["answer"]), float(found["began"]),
+            str(found["commit"]), bool(found["briefed"]), tuple(map(str, found["told"])),
+        )  # fmt: skip
+    except (KeyError, TypeError, ValueError):
+        return Conversation()
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """An episode that a hook has left to be stored, and where it happened."""
+
+    episode: Episode
+    cwd: str = ""
+    roots: tuple[str, ...] = ()
+    began: float = 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "episode": self.episode.as_json(), "cwd": self.cwd, "roots": list(self.roots), "began": self.began,
+        }  # fmt: skip
+
+
+def waiting_of(found: Any) -> Waiting:
+    """What `as_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
+    one = dict(found["episode"])
+    texts = {
+        name: str(one.get(name) or "") for name in ("client", "session", "created", "prompt", "summary", "outcome")
+    }
+    episode = Episode(
+        str(one["id"]), str(one["kind"]), files=tuple(map(str, one.get("files") or ())),
+        commit=str(one.get("commit") or ""), **texts,
+    )  # fmt: skip
+    return Waiting(episode, str(found["cwd"]), tuple(map(str, found["roots"])), float(found["began"]))
+
+
+def ended(told: Told, known: Conversation, created: str, commit: str) -> Waiting | None:
+    """The episode of a turn that is over; None where neither its prompt nor its answer is known.
+
+    Its id is the same for every hook that tells of the same end of the same turn.
+    """
+    prompt, answer = told.prompt or known.prompt, told.answer or known.answer
+    if not (prompt.strip() or answer.strip()):
+        return None
+    where = (told.session, str(known.turn)) if told.session else (told.client, told.cwd)
+    parts = (*where, prompt if not told.session else "", answer)
+    episode = Episode(
+        derived_id(*parts), TURN, told.client, told.session, created, prompt, answer, told.outcome,
+        commit=commit or known.commit,
+    )  # fmt: skip
+    return Waiting(episode, told.cwd, told.roots, known.began)
