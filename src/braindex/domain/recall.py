@@ -21,13 +21,17 @@ CONTEXT_TOKENS: Final = 1_500  # of the whole block
 BRIEF_TOKENS: Final = 450
 MEMORY_TOKENS: Final = 140  # of one note or episode
 ENTITIES: Final = 6
-# What a memory has to share with the question to be told unasked: chosen by hand, not measured yet.
-NEAR: Final = 0.52  # cosine at which meaning alone is enough …
-COVERED: Final = 0.5  # … share of the question's telling words at which these alone are …
-SOMEWHAT_NEAR: Final = 0.36  # … and what both together have to reach
-SOMEWHAT_COVERED: Final = 0.2
+# What a memory has to share with a question to be told; measured by bench/recall.py.
+ENOUGH: Final = 0.65  # the score
+ENOUGH_WITH_NAME: Final = 0.45  # where both name the same thing of the code
+ENOUGH_WORDS: Final = 0.6  # where nothing is known of its meaning, the share of the question's telling words
+ENOUGH_HELD: Final = 0.9  # to be told unasked, the weight of the words it holds, in weights of a word that none holds
 WORDS_WEIGHT: Final = 0.3  # of the share of words beside the cosine
 SAME: Final = 0.75  # share of their words that two memories have in common which say nearly the same
+_IDENTIFIER: Final = re.compile(
+    r"\b[A-Za-z_]\w{2,80}(?=\(\))|`([A-Za-z_][\w.]{2,80})`"
+    r"|\b(?:[A-Za-z]{1,60}_\w{1,80}|[a-z]{1,60}[A-Z]\w{0,80}|[A-Z][a-z]{1,60}[A-Z]\w{0,80})\b"
+)
 _UNKNOWN_WORD: Final = re.compile(r"[a-z]{1,2}|\d{1,3}")  # too short to tell one memory from another
 
 
@@ -74,26 +78,49 @@ def text_of(memory: Memory) -> str:
     return f"{memory.prompt}\n{memory.summary}"
 
 
+def names_in(text: str) -> list[str]:
+    """What stands in a text as a name of code, each once, in order: `name`, name(), snake_case, camelCase."""
+    return list(dict.fromkeys(match[1] or match[0] for match in _IDENTIFIER.finditer(text)))
+
+
 def telling_terms(question: str) -> list[str]:
     """The question's index terms that may tell one memory from another, each once, in order."""
     words = [word for word in re.findall(r"\w+", question) if word.lower() not in STOP_WORDS]
     return [term for term in dict.fromkeys(terms(" ".join(words))) if not _UNKNOWN_WORD.fullmatch(term)]
 
 
-def coverage(wanted: Sequence[str], weight: Callable[[str], float], memory: Memory) -> float:
-    """The share, 0 to 1, of the question's terms that a memory holds, each by its weight (how rare it is)."""
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What a memory has of a question's words: `share` (0 to 1) of their weight, and that weight in weights of a word
+    that no memory holds; `name`: both name the same thing of the code.
+    """
+
+    share: float = 0.0
+    held: float = 0.0
+    name: bool = False
+
+
+def shared_words(
+    wanted: Sequence[str], names: Sequence[str], weight: Callable[[str], float], rarest: float, memory: Memory
+) -> Shared:
+    """The question's terms that a memory holds, each by its weight (how rare it is, `rarest` at most), and whether it
+    holds one of the question's names.
+    """
     whole = sum(map(weight, wanted))
     if not whole:
-        return 0.0
-    held = set(terms(text_of(memory)))
-    return sum(weight(term) for term in wanted if term in held) / whole
+        return Shared()
+    text = text_of(memory)
+    said = set(terms(text))
+    held = sum(weight(term) for term in wanted if term in said)
+    return Shared(held / whole, held / rarest, any(name in text for name in names))
 
 
-def scored(distance: float | None, covered: float) -> float | None:
+def scored(distance: float | None, shared: Shared, *, unasked: bool = False) -> float | None:
     """The score of a memory, or None where it has too little to do with the question to be told."""
-    near = cosine(distance)
-    enough = near >= NEAR or covered >= COVERED or (near >= SOMEWHAT_NEAR and covered >= SOMEWHAT_COVERED)
-    return near + WORDS_WEIGHT * covered if enough else None
+    score = cosine(distance) + WORDS_WEIGHT * shared.share
+    least = ENOUGH_WITH_NAME if shared.name else ENOUGH
+    enough = score >= least if distance is not None else shared.share >= ENOUGH_WORDS
+    return score if enough and (not unasked or shared.held >= ENOUGH_HELD) else None
 
 
 def window(now: str, days: int, earlier: Callable[[str, timedelta], str]) -> str:

@@ -24,7 +24,7 @@ from braindex.domain.memories import (
 )
 from braindex.domain.ports import Passage, Vector
 from braindex.domain.ranking import inverse_frequency
-from braindex.domain.recall import SAME, WINDOW_DAYS, Recalled, coverage, scored, telling_terms
+from braindex.domain.recall import SAME, WINDOW_DAYS, Recalled, names_in, scored, shared_words, telling_terms
 from braindex.domain.results import Workspace
 from braindex.domain.secrets import redacted
 from braindex.registry.memory import MemoryStore, NoMemoryYet
@@ -176,10 +176,12 @@ class Memories:
         days: int = WINDOW_DAYS,
         kind: str | None = None,
         staleness: Staleness | None = None,
+        unasked: bool = False,
     ) -> list[Recalled]:
         """The memories nearest to a text that have enough to do with it, best first, nearly the same ones as one.
 
-        Notes are of any age, episodes of the last `days` days, of one `kind` where it is given.
+        Notes are of any age, episodes of the last `days` days, of one `kind` where it is given. What is `unasked` for,
+        in a hook, needs more.
         """
         asked = text[:_LONGEST_ASKED]
 
@@ -187,9 +189,9 @@ class Memories:
             self._embed(store)
             found = list[Recalled]()
             if what != "episode":
-                found += self._near(store, asked, "note", None)
+                found += self._near(store, asked, "note", None, unasked=unasked)
             if what != "note":
-                near = self._near(store, asked, "episode", _earlier(days))
+                near = self._near(store, asked, "episode", _earlier(days), unasked=unasked)
                 found += [
                     one for one in near if kind is None or (isinstance(one.memory, Episode) and one.memory.kind == kind)
                 ]
@@ -200,7 +202,9 @@ class Memories:
         stale = staleness(notes) if staleness is not None and notes else {}
         return [replace(one, stale=stale.get(one.memory.id, "")) for one in found]
 
-    def _near(self, store: MemoryStore, text: str, what: MemoryType, since: str | None) -> list[Recalled]:
+    def _near(
+        self, store: MemoryStore, text: str, what: MemoryType, since: str | None, *, unasked: bool = False
+    ) -> list[Recalled]:
         wanted = telling_terms(text)
         vector = self._model.question(text)
         near = self._distances(store, vector, what, since) if vector is not None else {}
@@ -214,8 +218,9 @@ class Memories:
             return inverse_frequency(min(frequencies.get(term, 0), total), total)
 
         found = list[Recalled]()
+        rarest, names = inverse_frequency(0, total), names_in(text)
         for one in memories.values():
-            score = scored(near.get(one.id), coverage(wanted, weight, one))
+            score = scored(near.get(one.id), shared_words(wanted, names, weight, rarest, one), unasked=unasked)
             if score is not None:
                 found.append(Recalled(one, near.get(one.id), score))
         return sorted(found, key=lambda one: (-one.score, one.memory.id))

@@ -1,6 +1,5 @@
 """What is brought back before a turn: similar notes and episodes, the code nearest to the request, the brief once."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +10,7 @@ from braindex.domain.entities import EntityHead
 from braindex.domain.memories import Episode, Note
 from braindex.domain.options import WorkspaceOptions
 from braindex.domain.ranking import inverse_frequency
-from braindex.domain.recall import ENTITIES, RECALLED, Place, Recalled, context_block, telling_terms
+from braindex.domain.recall import ENTITIES, RECALLED, Place, Recalled, context_block, names_in, telling_terms
 from braindex.domain.results import Workspace
 from braindex.domain.words import terms
 from braindex.registry.briefs import read_text
@@ -25,15 +24,13 @@ T = TypeVar("T")
 _MOST_TERMS: Final = 32  # of a question that are searched for
 _CANDIDATES: Final = 60
 _LONGEST_QUESTION: Final = 4_000  # characters that are made of a change
-_IDENTIFIER: Final = re.compile(
-    r"\b[A-Za-z_]\w{2,80}(?=\(\))|`([A-Za-z_][\w.]{2,80})`"
-    r"|\b(?:[A-Za-z]{1,60}_\w{1,80}|[a-z]{1,60}[A-Z]\w{0,80}|[A-Z][a-z]{1,60}[A-Z]\w{0,80})\b"
-)
 _MOST_IDENTIFIERS: Final = 12
 _SAME_NAME: Final = 2  # entities of one name that are shown
-# What an entity's name, signature, path and docstring have to share with the request: by hand, see bench/recall.py.
+# What an entity's name, signature, path and docstring have to share with the request; measured by bench/recall.py.
 LEAST_SHARED: Final = 2  # telling words …
-LEAST_SHARE: Final = 0.34  # … and their share of the request's, each by how rare it is
+LEAST_SHARE: Final = 0.55  # … their share of the request's, each by how rare it is …
+LEAST_HELD: Final = 0.6  # … and their weight, in weights of a word that no entity holds
+_AS_IF: Final = 50  # entities: among fewer, a word that one of them holds is not common because of that
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +87,11 @@ class Recalling:
             return []
         found = quietly(
             lambda: self._memories.similar(
-                workspace, question, RECALLED + len(known), staleness=lambda notes: self._stale(workspace, notes)
+                workspace,
+                question,
+                RECALLED + len(known),
+                staleness=lambda notes: self._stale(workspace, notes),
+                unasked=True,
             ),
             list[Recalled](),
         )
@@ -137,11 +138,12 @@ def places(store: IndexStore, question: str) -> list[Place]:
     wanted = telling_terms(question)[:_MOST_TERMS]
     found = dict.fromkeys(named, 0.0)
     if len(wanted) >= LEAST_SHARED:
-        total = max(1, store.entity_count())
+        total = max(_AS_IF, store.entity_count())
         frequencies = store.frequencies(wanted)
-        weights = {term: inverse_frequency(frequencies.get(term, 0), total) for term in wanted if term in frequencies}
-        rows = [row for row, _ in store.search(list(weights), _CANDIDATES)] if weights else []
-        shares = _shares(store, rows, weights)
+        weights = {term: inverse_frequency(frequencies.get(term, 0), total) for term in wanted}
+        known = [term for term in wanted if term in frequencies]
+        rows = [row for row, _ in store.search(known, _CANDIDATES)] if known else []
+        shares = _shares(store, rows, weights, inverse_frequency(0, total))
         found |= dict(sorted(shares.items(), key=lambda one: -one[1]))
     stored = store.entities(list(found)[: 2 * ENTITIES])
     return [
@@ -153,9 +155,8 @@ def places(store: IndexStore, question: str) -> list[Place]:
 
 def _named(store: IndexStore, question: str) -> list[int]:
     """Rows of the entities whose names stand in a request as names: `name`, name(), snake_case, camelCase."""
-    names = dict.fromkeys(match[1] or match[0] for match in _IDENTIFIER.finditer(question))
     found: list[int] = []
-    for name in list(names)[:_MOST_IDENTIFIERS]:
+    for name in names_in(question)[:_MOST_IDENTIFIERS]:
         rows = store.rows_by_name([name])
         heads = store.heads(rows[:_CANDIDATES])
         found += [row for row in rows if row in heads and _is_definition(heads[row])][:_SAME_NAME]
@@ -166,8 +167,8 @@ def _is_definition(head: EntityHead) -> bool:
     return head.kind not in {"file", "code-block", "heading"}
 
 
-def _shares(store: IndexStore, rows: Sequence[int], weights: Mapping[str, float]) -> dict[int, float]:
-    """Of each entity that says enough of what was asked, the share of the words, 0 to 1."""
+def _shares(store: IndexStore, rows: Sequence[int], weights: Mapping[str, float], rarest: float) -> dict[int, float]:
+    """Of each entity that says enough of what was asked, the weight of the words that it says."""
     whole = sum(weights.values())
     found: dict[int, float] = {}
     for row, stored in store.entities(rows).items():
@@ -176,7 +177,7 @@ def _shares(store: IndexStore, rows: Sequence[int], weights: Mapping[str, float]
             continue
         said = frozenset(terms(f"{one.qualified_name} {one.signature} {one.path} {one.docstring[:1000]}"))
         shared = [term for term in weights if term in said]
-        share = sum(weights[term] for term in shared) / whole if whole else 0.0
-        if len(shared) >= LEAST_SHARED and share >= LEAST_SHARE:
-            found[row] = share
+        weight = sum(weights[term] for term in shared)
+        if len(shared) >= LEAST_SHARED and weight >= LEAST_SHARE * whole and weight >= LEAST_HELD * rarest:
+            found[row] = weight
     return found
