@@ -135,10 +135,23 @@ def matches(grammar: Grammar, root: Node, budget: Budget) -> Iterator[tuple[int,
         seconds = _SEARCH_SECONDS + (round(size * _SEARCH_SECONDS_A_BYTE) if is_large else 0)
         yield from _search(grammar, node, budget, seconds, 0 if is_large else _ANY_DEPTH)
         if is_large:
-            stack += node.children[::-1]
+            stack += children(node)[::-1]
         seen += 1
         if seen % _NODES_BETWEEN_CHECKS == 0:
             budget.check()
+
+
+def children(node: Node) -> list[Node]:
+    """The children of a node. `Node.children` of tree-sitter 0.25.2 crashes where an error's node has counted more than
+    there are.
+    """
+    found: list[Node] = []
+    cursor = node.walk()
+    is_there = cursor.goto_first_child()
+    while is_there and (child := cursor.node) is not None:
+        found.append(child)
+        is_there = cursor.goto_next_sibling()
+    return found
 
 
 def _search(

@@ -7,11 +7,11 @@ and each piece is parsed by itself.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from tree_sitter import Node, Point, Range, Tree
+from tree_sitter import Node, Point, Range, Tree, TreeCursor
 
 from braindex.indexing.extract_grammars import Grammar
 from braindex.indexing.extract_parse import Budget, parse
@@ -20,6 +20,8 @@ from braindex.languages.spec import Restart
 
 # In one file: where more is lost, its text is no code of this language. Looking a place up takes some 20 microseconds.
 _MOST_PLACES: Final = 5_000
+_PLACES_BETWEEN_CHECKS: Final = 16
+_DEEPEST: Final = 100  # nodes around a place that are looked at
 _ERROR: Final = "ERROR"
 _NEWLINE: Final = re.compile(rb"\n")
 
@@ -49,15 +51,14 @@ def _lost(root: Node, starts: Sequence[int], restart: Restart, budget: Budget) -
     lost: list[int] = []
     quoted: list[int] = []
     known = frozenset(starts)
+    cursor = root.walk()
     for count, start in enumerate(starts):
-        if count % 64 == 0:
+        if count % _PLACES_BETWEEN_CHECKS == 0:
             budget.check()
-        above = list(_upwards(root.descendant_for_byte_range(start, start + 1), root))
-        if (
-            not above
-            or not above[-1].has_error
-            or (above[-1].type in restart.wraps and above[-1].start_byte not in known)
-        ):
+        above = _downwards(cursor, root, start)
+        if not above or not above[0].has_error:
+            continue
+        if above[0].type in restart.wraps and above[0].start_byte not in known:
             continue
         if any(one.type in restart.opaque for one in above):
             quoted.append(start)
@@ -72,11 +73,18 @@ def _is_at_the_top(above: Sequence[Node], start: int, restart: Restart) -> bool:
     return bool(begun) and all(one.start_byte == start or one.type in restart.tops for one in above)
 
 
-def _upwards(node: Node | None, root: Node) -> Iterator[Node]:
-    """A node and what encloses it, without the root."""
-    while node is not None and node != root:
-        yield node
-        node = node.parent
+def _downwards(cursor: TreeCursor, root: Node, at: int) -> list[Node]:
+    """What encloses a place, outer before inner, without the root and not deeper than tells anything. From the bottom
+    up each step would search the whole tree.
+    """
+    cursor.reset(root)
+    found: list[Node] = []
+    while len(found) < _DEEPEST and cursor.goto_first_child_for_byte(at) is not None:
+        node = cursor.node
+        if node is None or node.start_byte > at:
+            break
+        found.append(node)
+    return found
 
 
 def _cut(grammar: Grammar, data: bytes, places: Sequence[int], budget: Budget) -> list[Tree]:

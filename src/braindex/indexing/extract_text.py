@@ -6,6 +6,7 @@ from typing import Final
 
 from tree_sitter import Node
 
+from braindex.indexing.extract_parse import children
 from braindex.indexing.extract_source import Source
 from braindex.languages import LanguageSpec
 
@@ -79,10 +80,11 @@ def parameter_count(params: Node, source: Source, spec: LanguageSpec, *, is_meth
     data = source.data
     if not data.startswith((b"(", b"[", b"<", b"|"), params.start_byte):
         return 1  # one bare name, as before an arrow
-    counted = [node for node in params.named_children if node.type not in spec.uncounted]
+    named = [node for node in children(params) if node.is_named] if params.has_error else params.named_children
+    counted = [node for node in named if node.type not in spec.uncounted]
     if spec.parameter_names:
         return sum(len(node.children_by_field_name(spec.parameter_names)) or 1 for node in counted)
-    led_by = [node for node in params.named_children if node.type != "comment"][:1]
+    led_by = [node for node in named if node.type != "comment"][:1]
     unpassed = spec.never_passed | spec.bound if is_method else spec.never_passed
     if counted and unpassed and counted[:1] == led_by:  # behind a lone `*` nothing is bound
         word = _FIRST_WORD.match(data, counted[0].start_byte)

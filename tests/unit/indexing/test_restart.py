@@ -1,8 +1,11 @@
 """Code in the middle of an edit: what is defined after the place that is being typed is still found."""
 
 import pytest
+import tree_sitter_javascript
+from tree_sitter import Language, Parser
 
 from braindex.indexing.extract import extract_entities
+from braindex.indexing.extract_parse import children
 
 COUNT = 12
 BROKEN = 4  # the function that is being typed
@@ -97,3 +100,10 @@ def test_hundreds_of_broken_places_in_one_file_cost_only_themselves():
 
 def test_more_lost_places_than_a_source_file_has_are_left_as_the_grammar_reads_them():
     assert extract_entities("a.py", 'class A"""\n' * 6_000) == []
+
+
+def test_the_children_of_a_node_are_all_there_in_order():
+    parser = Parser(Language(tree_sitter_javascript.language()))
+    for text in (b"f(1, 2)\ng()\n", b"((((", b"class A { a( { }", b""):
+        root = parser.parse(text).root_node
+        assert [one.id for one in children(root)] == [one.id for one in root.children]
