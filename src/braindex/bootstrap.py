@@ -1,4 +1,4 @@
-"""The composition root: the only file that names concrete adapters."""
+"""The composition root: with `light`, for hooks, the only file that names concrete adapters."""
 
 import json
 import sys
