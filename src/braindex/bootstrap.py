@@ -20,17 +20,14 @@ from braindex.domain.usage import EngineName
 from braindex.llm.deepseek import DeepSeek, deepseek_provider
 from braindex.llm.ollama import Ollama
 from braindex.llm.prices import load_prices
-from braindex.registry.conversations import Conversations
 from braindex.registry.workspaces import WORKSPACE_FILE, WORKSPACES_FOLDER
 from braindex.services.ask import Asking, FoundBy
 from braindex.services.brief import BriefParts, Briefs
 from braindex.services.brief_writing import BriefWriter
 from braindex.services.freshness import Freshness
-from braindex.services.loop import Recorder
 from braindex.services.memories import Memories
 from braindex.services.metering import DailyLimit, EmbeddingMeter, LimitedEngine
 from braindex.services.notes import Notes
-from braindex.services.recalling import Recalling
 from braindex.services.related import Relations
 from braindex.services.retrieve import Arms
 from braindex.services.reviewing.afterwards import Afterwards
@@ -49,6 +46,8 @@ if TYPE_CHECKING:
     from braindex.services.crew import Crews
     from braindex.services.doctor.examination import Doctor
     from braindex.services.doctor.parts import LeftCollections, Probe, VectorServer
+    from braindex.services.loop import Recorder
+    from braindex.services.recalling import Recalling
 
 # Without the working directory in its search path, where a stranger's checkout may have modules of any name.
 WORKER: Final = (sys.executable, "-P", "-m", "braindex.worker")
@@ -71,8 +70,8 @@ class App:
     usage: UsageService
     warm_ups: WarmUps
     status: Status
-    recalling: Recalling
-    recorder: Recorder
+    recalling: Callable[[], "Recalling"]
+    recorder: Callable[[], "Recorder"]
     changes: Callable[[Path, Wanted], Changes]
     """Of the repository around a folder, through git."""
     reviews: Reviews
@@ -341,6 +340,26 @@ def _repository(root: Path) -> Repository:
     return Git(root)
 
 
+def _recalling(settings: Settings, workspaces: Workspaces, memories: Memories) -> "Recalling":
+    from braindex.services.recalling import Recalling  # noqa: PLC0415 - a server needs none
+
+    return Recalling(workspaces, memories, settings.options)
+
+
+def _recorder(settings: Settings, workspaces: Workspaces, memories: Memories) -> "Recorder":
+    from braindex.registry.conversations import Conversations  # noqa: PLC0415 - a server needs none
+    from braindex.services.loop import Recorder  # noqa: PLC0415 - the same
+
+    return Recorder(
+        workspaces,
+        memories,
+        Conversations(settings.brain_dir),
+        settings.options,
+        keep_days=settings.episode_days,
+        named=settings.brain_workspace,
+    )
+
+
 def _status_board(settings: Settings) -> StatusBoard | None:
     """Where statuses are posted; None where the user set nothing of the kind up."""
     if not settings.posts_statuses:
@@ -391,15 +410,8 @@ def build_app(settings: Settings) -> App:
         usage=usage,
         warm_ups=warm_ups,
         status=Status(scans, briefs, freshness.looks),
-        recalling=Recalling(workspaces, memories, settings.options),
-        recorder=Recorder(
-            workspaces,
-            memories,
-            Conversations(settings.brain_dir),
-            settings.options,
-            keep_days=settings.episode_days,
-            named=settings.brain_workspace,
-        ),
+        recalling=lambda: _recalling(settings, workspaces, memories),
+        recorder=lambda: _recorder(settings, workspaces, memories),
         changes=lambda root, wanted: _repository(root).changes(wanted),
         reviews=Reviews(workspaces, freshness, ReviewParts(memories, _repository, settings.options, judge)),
         afterwards=Afterwards(memories, _status_board(settings), settings.stays_here, settings.episode_days),

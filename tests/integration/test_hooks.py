@@ -89,7 +89,7 @@ def stored(app: App, workspace: Workspace) -> list[Episode]:
     while waiting.has_waiting():
         with FileLock(waiting.folder / "recorder.lock", mode=0o600):
             pass
-        app.recorder.drain()
+        app.recorder().drain()
     return app.memories.all_episodes(workspace)
 
 
@@ -298,7 +298,7 @@ def test_a_folder_that_is_no_project_has_no_episodes(app: App, tmp_path: Path) -
     plain.mkdir()
     waiting = Conversations(app.settings.brain_dir)
     light.endings(app.settings).after(Told("pi", "end", "agent_end", "s1", str(plain), prompt="Hi", answer="Ho"))
-    assert app.recorder.drain() == 0
+    assert app.recorder().drain() == 0
     assert not waiting.has_waiting()
     assert app.workspaces.list() == []
 
@@ -308,7 +308,7 @@ def test_what_waits_and_is_damaged_is_set_aside(app: App, workspace: Workspace) 
     endings = light.endings(app.settings)
     endings.after(Told("pi", "end", "agent_end", "s1", workspace.path, prompt=ASKED, answer=ANSWERED))
     (waiting.folder / "waiting" / "0.json").write_text('{"episode": 3}')
-    assert app.recorder.drain() == 1
+    assert app.recorder().drain() == 1
     assert not waiting.has_waiting()
     assert [path.name for path in (waiting.folder / "refused").iterdir()] == ["0.json"]
 
@@ -318,9 +318,9 @@ def test_only_one_process_stores_at_a_time(app: App, workspace: Workspace) -> No
     endings = light.endings(app.settings)
     endings.after(Told("pi", "end", "agent_end", "s1", workspace.path, prompt=ASKED, answer=ANSWERED))
     with FileLock(waiting.folder / "recorder.lock", mode=0o600):
-        assert app.recorder.drain() == 0
+        assert app.recorder().drain() == 0
     assert waiting.has_waiting()
-    assert app.recorder.drain() == 1
+    assert app.recorder().drain() == 1
 
 
 def test_only_the_owner_can_read_what_hooks_keep(client: Client, app: App, workspace: Workspace) -> None:

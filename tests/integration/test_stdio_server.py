@@ -7,6 +7,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,15 @@ class Raw:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
+        self._said: list[bytes] = []
+        self._reader = threading.Thread(target=self._read_errors, daemon=True)
+        self._reader.start()
+
+    def _read_errors(self) -> None:
+        """All along: a process whose pipe is full waits."""
+        assert self.process.stderr is not None
+        with contextlib.suppress(ValueError):  # closed, since the test is over
+            self._said += self.process.stderr
 
     def send(self, *frames: dict[str, Any]) -> None:
         assert self.process.stdin is not None
@@ -128,9 +138,9 @@ class Raw:
     def rest(self) -> tuple[bytes, bytes]:
         """What is left of both streams, when the process has ended."""
         assert self.process.stdout is not None
-        assert self.process.stderr is not None
         self.process.wait(HUNG)
-        return self.process.stdout.read(), self.process.stderr.read()
+        self._reader.join(HUNG)
+        return self.process.stdout.read(), b"".join(self._said)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pytest
 
 from braindex.cli.clients import CLIENTS, client_called
 from braindex.cli.clients.transcript import last_turn
+from braindex.cli.commands.hook import CLIENT_NAMES
 from braindex.domain.turns import Told
 
 CLAUDE = {"session_id": "s1", "transcript_path": "/t.jsonl", "cwd": "/work", "permission_mode": "default"}
@@ -103,6 +104,7 @@ def test_an_event_may_be_spelt_in_any_case(event: str) -> None:
 
 def test_no_client_has_the_name_of_another() -> None:
     assert len({one.name for one in CLIENTS}) == len(CLIENTS)
+    assert tuple(one.name for one in CLIENTS) == CLIENT_NAMES
     assert client_called("emacs") is None
 
 

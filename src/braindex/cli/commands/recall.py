@@ -9,9 +9,7 @@ from typing import Final
 from braindex.cli.errors import DONE
 from braindex.cli.invocation import Command, Invocation, add_json_option, add_workspace_option
 from braindex.cli.output import json_line, line
-from braindex.domain.changes import Wanted
 from braindex.domain.citations import citation
-from braindex.services.recalling import question_of
 
 _LONGEST: Final = 400_000  # characters of a text from standard input
 
@@ -32,7 +30,7 @@ def run(invocation: Invocation) -> int:
     arguments.path_argument = None
     workspace = invocation.workspace()
     text = _text(arguments.text) if arguments.text is not None else _change(invocation, Path(workspace.path))
-    found = invocation.app.recalling.context(workspace, text)
+    found = invocation.app.recalling().context(workspace, text)
     if not arguments.json:
         line(found.text or "Nothing is remembered that has to do with it.")
         return DONE
@@ -56,6 +54,9 @@ def _text(given: str) -> str:
 
 
 def _change(invocation: Invocation, root: Path) -> str:
+    from braindex.domain.changes import Wanted  # noqa: PLC0415 - no other command's start needs it
+    from braindex.services.recalling import question_of  # noqa: PLC0415 - the same
+
     return question_of(invocation.app.changes(root, Wanted(invocation.arguments.diff)).files)
 
 

@@ -37,13 +37,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(invocation: Invocation) -> int:
     arguments = invocation.arguments
     if arguments.waiting:
-        stored = invocation.app.recorder.drain()
+        stored = invocation.app.recorder().drain()
         _say(invocation, {"stored": stored}, f"Stored: {stored}")
         return DONE
     arguments.path_argument = None
     episode = checked_episode(_episode(arguments, sys.stdin.read(_LONGEST)))
     workspace = invocation.workspace()
-    known = not invocation.app.recorder.record(workspace, episode)
+    known = not invocation.app.recorder().record(workspace, episode)
     answer = {"workspace_id": workspace.id, "episode": episode.id, "known": known}
     _say(invocation, answer, f"{'Known already' if known else 'Recorded'}: {episode.id}")
     return DONE
