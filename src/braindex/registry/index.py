@@ -303,13 +303,9 @@ class IndexStore(Closing):
         with self.snapshot():
             return self._tables.fulltext.search(terms, limit, narrowed)
 
-    def searched(self, terms: Sequence[str]) -> tuple[list[str], list[str]]:
-        """The terms that every search for these looks for, and those that count only where the first find too few."""
-        return self._tables.fulltext.searched(terms)
-
-    def rows_with(self, terms: Sequence[str], rows: Sequence[int]) -> frozenset[int]:
-        """Those of some rows that have any of the terms."""
-        return self._tables.fulltext.rows_with(terms, rows)
+    def texts(self, rows: Iterable[int]) -> dict[int, tuple[str, ...]]:
+        """The index terms of some entities, space separated: name, parent, signature, path, doc and body, by row."""
+        return self._tables.fulltext.texts(rows)
 
     def search_phrase(self, terms: Sequence[str], limit: int, narrowed: EntityFilter = _EVERYTHING) -> list[int]:
         """Rows that have the terms one after the other in one column, at most `limit`, by path, line, name."""
