@@ -32,22 +32,22 @@ _KIND_WORDS: Final = {
 _VERBS: Final = frozenset(
     "accept access add adjust align allow announce append apply assert assign attach attempt authenticate begin bind "
     "build cache calculate call cancel cast check choose clean clear clone close coerce collect combine compare "
-    "compile compute configure connect construct consume contain convert copy count create deal decide declare decode "
-    "decorate define delete deserialize destroy detach detect determine disable discard discover dispatch display do "
-    "draw drop dump echo emit enable encode ensure enter enumerate escape evaluate exclude execute exit expand export "
-    "extend extract fail fetch fill filter finalize find finish fire flatten flush force format forward freeze "
-    "generate get give grab group guess handle hash hide highlight hook ignore implement import include increment "
-    "indicate infer inherit init initialize inject insert inspect install instantiate invoke issue iterate join keep "
-    "launch let limit link list listen load locate lock log look loop make map mark match measure merge modify move "
-    "multiply navigate negate normalize notify obtain open order output override pad parse pass patch perform permit "
-    "persist pop populate prepare prepend prettify pretty print process produce prompt provide publish pull push put "
-    "query queue quote raise read rebuild receive record redirect reduce refresh register release reload remove "
-    "rename render repeat replace reply report request require reset resolve restore retrieve retry return reverse "
-    "rewrite roll rotate round run sanitize save scale scan schedule search select send serialize serve set setup "
-    "show shut shutdown skip sort specify split start stop store strip submit subscribe substitute swap switch sync "
-    "synchronize take tell terminate test throw toggle track transfer transform translate traverse trigger trim "
-    "truncate try turn unescape unpack unregister unwrap update upgrade upload use validate verify visit wait walk "
-    "warn wrap write yield".split()
+    "compile compute configure connect construct consume contain convert copy count create deal decide declare "
+    "decode decorate define delete deserialize destroy detach detect determine disable discard discover dispatch "
+    "display do draw drop dump echo embed emit enable encode enqueue ensure enter enumerate escape evaluate exclude "
+    "execute exit expand export extend extract fail fetch fill filter finalize find finish fire fix flatten flush "
+    "force format forward freeze generate get give grab group guess handle hash hide highlight hook ignore implement "
+    "import include increment indicate infer inherit init initialize inject insert inspect install instantiate "
+    "interpolate invoke issue iterate join keep launch let limit link list listen load locate lock log look loop "
+    "make map mark match measure merge migrate modify move multiply navigate negate normalize notify obtain open "
+    "order output override overwrite pad parse pass patch perform permit persist pop populate prepare prepend "
+    "prettify pretty print process produce prompt provide publish pull push put query queue quote raise read rebuild "
+    "receive record redirect reduce refresh register release reload remove rename render repeat replace reply report "
+    "request require reset resolve restore retrieve retry return reverse rewrite roll rotate round run sanitize save "
+    "scale scan schedule search select send serialize serve set setup show shut shutdown skip sort specify split "
+    "start stop store strip submit subscribe substitute swap switch sync synchronize take tell terminate test throw "
+    "toggle track transfer transform translate traverse trigger trim truncate try turn unescape unpack unregister "
+    "unwrap update upgrade upload use validate verify visit wait walk warn wrap write yield".split()
 )
 # Nouns for what is a function, by which a sentence without a verb at its start may tell of one. The others do so only
 # after an article: `a validator that …`, but `hooks that run before loading` is a topic.
@@ -70,7 +70,9 @@ _FUNCTION_SENTENCE: Final = re.compile(
     re.IGNORECASE,
 )
 # "Unwind the …", "Interpolate an …": a first word before an article is a verb, unless it is one of these.
-_BEFORE_ARTICLE: Final = re.compile(r"^(?P<first>[a-z]+)\s+(the|an?|all|each|any|this|its|given|specified|every)\b")
+_BEFORE_ARTICLE: Final = re.compile(
+    r"^(?P<first>[a-z]+)\s+(the|an?|all|each|any|this|its|given|specified|every|whether)\b"
+)
 # Verbs that as often are nouns of a topic ("request and response internals"): they need an article after them.
 _NOUNS: Final = frozenset(
     "cache decorator hook issue link list log map output query range record request schedule store stream string test "

@@ -43,7 +43,7 @@ class Weights:
 
 
 _PHRASE: Final = Weights(
-    dense=0.6, lexical=0.45, name_vector=0.25, feedback=0.3, soft_path=0.25, file_stem=0.15,
+    dense=0.8, lexical=0.6, name_vector=0.25, feedback=0.25, soft_path=0.25, file_stem=0.15,
     name_share=0.1, length=0.35, callable=0.1, type=0.0, exact=2.0, identifier=0.3, written=2.0, pointed=2.0,
     kind=0.3, coherence=0.6, saturation=0.7,
 )  # fmt: skip
@@ -57,8 +57,8 @@ WEIGHTS: Final[Mapping[QuestionType, Weights]] = {
         kind=0.0, coherence=0.4, saturation=0.7,
     ),
     "action": Weights(
-        dense=1.3, lexical=0.4, name_vector=0.35, feedback=0.0, soft_path=0.0, file_stem=0.1,
-        name_share=0.0, length=0.3, callable=0.9, type=0.1, exact=2.0, identifier=0.3, written=2.0, pointed=2.0,
+        dense=1.3, lexical=0.7, name_vector=0.35, feedback=0.0, soft_path=0.0, file_stem=0.1,
+        name_share=0.0, length=0.3, callable=0.9, type=0.1, exact=2.0, identifier=0.15, written=2.0, pointed=2.0,
         kind=0.3, coherence=0.1, saturation=0.95,
     ),
     "web": Weights(

@@ -29,6 +29,8 @@ def test_a_question_for_a_symbol_is_told_by_its_form(question: str, name: str, k
         ("where is the retry logic", "how"),
         ("Convert a string to a boolean value", "action"),
         ("Returns the names for the help option", "action"),
+        ("Tests whether a host name fits an entry", "action"),
+        ("Migrate stored lyrics to flexible attributes", "action"),
         ("Represents a parsed URL of a request", "phrase"),
         ("network types like URLs and email addresses", "phrase"),
         ("python read a file line by line", "web"),
