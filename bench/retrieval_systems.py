@@ -19,6 +19,7 @@ from unittest.mock import patch
 from against_semble import MODEL  # type: ignore[import-not-found]  # beside this file
 from braindex.bootstrap import App
 from braindex.domain import ranking
+from braindex.domain.entities import CodeEntity
 from braindex.domain.question import Analysis, analyse
 from braindex.domain.results import Question, Source, Workspace
 from braindex.domain.tokens import count_tokens
@@ -243,7 +244,8 @@ class Bm25:
 def list_entities_of(root: Path) -> list[Any]:
     from braindex.domain.options import WorkspaceOptions
 
-    return list(list_entities(root, WorkspaceOptions(), root / ".brain"))
+    listed = list_entities(root, WorkspaceOptions(), root / ".brain")
+    return [one for one in listed if isinstance(one, CodeEntity)]
 
 
 # Run by semble's interpreter: index a folder, then answer a question a line.
