@@ -1,8 +1,10 @@
 """Reviews over a real repository, a real index and memory, and stand-ins for the engines and for GitHub."""
 
 import json
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ from braindex.domain.usage import PICODOLLARS
 from braindex.forge.failures import NotARepository, UnknownRevision
 from braindex.llm.prices import load_prices
 from braindex.registry.failures import StoreLocked
+from braindex.registry.memory import BUSY_SECONDS, MemoryStore
+from braindex.services.memories import LOOK_SECONDS
 from braindex.services.reviewing.afterwards import ATTEMPTS, Aftermath, Afterwards
 from braindex.services.reviewing.review import NothingToReview
 
@@ -606,6 +610,43 @@ def test_reviews_beyond_the_users_limit_of_age_go_with_the_next_one(make_app, re
     app.memories.record(workspace, Episode("0" * 16, "review", created="2020-01-01T00:00:00Z", prompt="old"))
     app.afterwards.run(aftermath_of(app, repo))
     assert len(app.memories.all_episodes(workspace)) == 1
+
+
+def test_a_memory_that_another_process_keeps_to_itself_costs_the_similar_reviews_and_is_said(
+    app, workspace, repo, monkeypatch
+):
+    counted(repo)
+    remembered(app, review(app, workspace))
+    path = app.workspaces.folder(workspace) / "memory.db"
+    opened = list[float]()
+    opening = MemoryStore.open
+
+    def at_once(folder: Path, *, create: bool = True, busy_seconds: float = BUSY_SECONDS) -> MemoryStore:
+        opened.append(busy_seconds)
+        return opening(folder, create=create, busy_seconds=0.0)
+
+    monkeypatch.setattr(MemoryStore, "open", at_once)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        found = review(app, workspace)
+    assert [one.name for one in found.files[0].changed] == ["add_item"]
+    assert found.similar == ()
+    assert "in use by another process" in found.notes[-1]
+    assert set(opened) == {LOOK_SECONDS}
+    assert review(app, workspace).similar
+
+
+def test_similar_reviews_are_found_while_another_process_writes(app, workspace, repo, monkeypatch):
+    counted(repo)
+    first = remembered(app, review(app, workspace))
+    monkeypatch.setattr("braindex.services.memories.LOOK_SECONDS", 0.0)
+    path = app.workspaces.folder(workspace) / "memory.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("DELETE FROM vectors")  # as if it was imported just now
+        other.execute("BEGIN IMMEDIATE")
+        found = review(app, workspace)
+    assert [one.id for one in found.similar] == [first.id]
 
 
 def test_a_memory_that_cannot_be_read_costs_the_similar_reviews_alone(app, workspace, repo):

@@ -144,6 +144,9 @@ class Database(Closing):
             if _has_content(_log_of(path)):
                 raise
             return cls._looking(path, "immutable=1", remedy, busy_seconds)
+        except StoreLocked:  # whoever reads it would wait for as long once more
+            looking.close()
+            raise
         except StoreError:
             pass  # whoever reads it gets the reason
         return looking

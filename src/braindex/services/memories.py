@@ -27,12 +27,15 @@ from braindex.domain.ranking import inverse_frequency
 from braindex.domain.recall import SAME, WINDOW_DAYS, Recalled, names_in, scored, shared_words, telling_terms
 from braindex.domain.results import Workspace
 from braindex.domain.secrets import redacted
-from braindex.registry.memory import MemoryStore, NoMemoryYet
+from braindex.registry.failures import StoreLocked
+from braindex.registry.memory import BUSY_SECONDS, MemoryStore, NoMemoryYet
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 OUTCOME: Final = "/outcome"  # behind the model's name: the vectors of what came of an episode, beside what was asked
+# How long a search waits for a memory that another process keeps locked: answers and reviews go on without it.
+LOOK_SECONDS: Final = 2.0
 _BATCH: Final = 200  # memories embedded at once
 _MOST_BATCHES: Final = 50  # at one search: an import of more is finished by the next ones
 _LONGEST_ASKED: Final = 2_000  # characters of a question that are looked at
@@ -181,12 +184,12 @@ class Memories:
         """The memories nearest to a text that have enough to do with it, best first, nearly the same ones as one.
 
         Notes are of any age, episodes of the last `days` days, of one `kind` where it is given. What is `unasked` for,
-        in a hook, needs more.
+        in a hook, needs more. Raises StoreLocked soon where another process keeps readers out.
         """
         asked = text[:_LONGEST_ASKED]
 
         def look(store: MemoryStore) -> list[Recalled]:
-            self._embed(store)
+            self._embed_unless_locked(store)
             found = list[Recalled]()
             if what != "episode":
                 found += self._near(store, asked, "note", None, unasked=unasked)
@@ -197,7 +200,7 @@ class Memories:
                 ]
             return _best(found, limit)
 
-        found = self._reading(workspace, list[Recalled](), look)
+        found = self._reading(workspace, list[Recalled](), look, LOOK_SECONDS)
         notes = [one.memory for one in found if isinstance(one.memory, Note) and one.memory.about]
         stale = staleness(notes) if staleness is not None and notes else {}
         return [replace(one, stale=stale.get(one.memory.id, "")) for one in found]
@@ -247,12 +250,21 @@ class Memories:
                 pairs = zip(waiting, vectors, strict=True)
                 store.put_vectors(model, [MemoryVector(one.memory.id, one.stamp, vector) for one, vector in pairs])
 
-    def _reading(self, workspace: Workspace, nothing: T, use: Callable[[MemoryStore], T]) -> T:
+    def _embed_unless_locked(self, store: MemoryStore) -> None:
+        """What is new waits for the next search while another process writes; its words find it."""
+        try:
+            self._embed(store)
+        except StoreLocked as error:
+            log.info("what is new in the memory has no vectors yet: %s", error)
+
+    def _reading(
+        self, workspace: Workspace, nothing: T, use: Callable[[MemoryStore], T], busy_seconds: float = BUSY_SECONDS
+    ) -> T:
         folder = self._folders.folder(workspace)
         if not MemoryStore.exists(folder):
             return nothing
         try:
-            with MemoryStore.open(folder, create=False) as store:
+            with MemoryStore.open(folder, create=False, busy_seconds=busy_seconds) as store:
                 return use(store)
         except NoMemoryYet:
             return nothing
@@ -326,10 +338,11 @@ def _earlier(days: int) -> str:
     return utc_time(datetime.now(UTC) - timedelta(days=days))
 
 
-def quietly(use: Callable[[], T], nothing: T) -> T:
-    """What `use` returns, or `nothing` where the memory cannot be read: the code still answers."""
+def quietly(use: Callable[[], T], nothing: T, told: Callable[[BraindexError], None] = lambda _: None) -> T:
+    """What `use` returns, or `nothing` where the memory cannot be read: the code still answers. `told` learns why."""
     try:
         return use()
     except BraindexError as error:
         log.warning("the memory could not be searched: %s", error)
+        told(error)
         return nothing

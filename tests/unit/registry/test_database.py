@@ -58,6 +58,18 @@ def test_new_files_and_folders_are_for_their_owner_alone(path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="modes are POSIX")
+def test_looking_at_a_file_that_is_locked_says_so_at_once_and_is_not_left_to_the_first_read(path: Path) -> None:
+    Database.open(path).close()
+    held = sqlite3.connect(path, isolation_level=None)
+    held.execute("PRAGMA locking_mode = EXCLUSIVE")
+    held.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(StoreLocked):  # a read would wait as long once more
+        Database.reading(path, busy_seconds=0.0)
+    held.close()
+    with Database.reading(path, busy_seconds=0.0) as looking:
+        assert looking.value("SELECT 1") == 1
+
+
 def test_a_file_that_others_can_read_is_tightened(path: Path) -> None:
     open_store(path, NOTES).close()
     path.chmod(0o644)

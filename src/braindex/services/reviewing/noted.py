@@ -20,10 +20,11 @@ def noted(
     """
 
     def search() -> list[Reminder]:
+        similar = memories.similar(workspace, subject, NOTED, what="note", staleness=ties.stale)  # gives up first
         tied = [one for one in memories.all_notes(workspace) if any(_touches(tie, files) for tie in one.about)][:NOTED]
         stale = ties.stale(tied)
         found = {one.id: _reminder(one, stale.get(one.id, "")) for one in tied}
-        for near in memories.similar(workspace, subject, NOTED, what="note", staleness=ties.stale):
+        for near in similar:
             if isinstance(near.memory, Note):
                 found.setdefault(near.memory.id, _reminder(near.memory, near.stale))
         return list(found.values())[:NOTED]

@@ -118,15 +118,22 @@ class Reviews:
             return Review(workspace, changes, files, subject, reminders=reminders, callers=found, notes=notes)
 
         looked = self._workspaces.with_index(workspace, look)
-        return replace(looked, similar=self.similar(workspace, looked.subject))
+        troubles = list[BraindexError]()
+        similar = self.similar(workspace, looked.subject, troubles.append)
+        unread = (f"the memory could not be searched for notes and similar reviews: {one}" for one in troubles)
+        return replace(looked, similar=similar, notes=(*looked.notes, *unread))
 
-    def similar(self, workspace: Workspace, subject: str) -> tuple[PastReview, ...]:
-        """The reviews of similar changes in this workspace, at most five of the last 90 days, the nearest first."""
+    def similar(
+        self, workspace: Workspace, subject: str, told: Callable[[BraindexError], None] = lambda _: None
+    ) -> tuple[PastReview, ...]:
+        """The reviews of similar changes in this workspace, at most five of the last 90 days, the nearest first. None
+        where the memory cannot be read; `told` learns why.
+        """
 
         def search() -> list[Recalled]:
             return self._memories.similar(workspace, subject, SIMILAR, what="episode", days=SIMILAR_DAYS, kind=KIND)
 
-        found = quietly(search, list[Recalled]())
+        found = quietly(search, list[Recalled](), told)
         return tuple(_past(one.memory, one.distance) for one in found if isinstance(one.memory, Episode))
 
     def _structure(
