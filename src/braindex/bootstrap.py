@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from braindex.services.crew import Crews
     from braindex.services.doctor.examination import Doctor
     from braindex.services.doctor.parts import LeftCollections, Probe, VectorServer
-    from braindex.services.loop import Recorder
+    from braindex.services.recording import Recorder
     from braindex.services.recalling import Recalling
 
 # Without the working directory in its search path, where a stranger's checkout may have modules of any name.
@@ -348,7 +348,7 @@ def _recalling(settings: Settings, workspaces: Workspaces, memories: Memories) -
 
 def _recorder(settings: Settings, workspaces: Workspaces, memories: Memories) -> "Recorder":
     from braindex.registry.conversations import Conversations  # noqa: PLC0415 - a server needs none
-    from braindex.services.loop import Recorder  # noqa: PLC0415 - the same
+    from braindex.services.recording import Recorder  # noqa: PLC0415 - the same
 
     return Recorder(
         workspaces,

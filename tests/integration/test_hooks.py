@@ -39,6 +39,7 @@ class Client:
     """A client that runs braindex's hooks in a project."""
 
     def __init__(self, root: Path, brain: Path) -> None:
+        self.python: tuple[str, ...] = ()
         self.root = root
         self.brain = brain
         self.environ = {
@@ -48,7 +49,7 @@ class Client:
     def run(self, client: str, event: str, text: str | bytes) -> "subprocess.CompletedProcess[bytes]":
         data = text if isinstance(text, bytes) else text.encode()
         return subprocess.run(
-            [sys.executable, "-P", "-m", "braindex", "hook", client, event],
+            [sys.executable, *self.python, "-P", "-m", "braindex", "hook", client, event],
             input=data, cwd=self.root, env=self.environ, capture_output=True, timeout=HUNG, check=False,
         )  # fmt: skip
 
@@ -248,6 +249,61 @@ def test_what_ends_while_the_memory_is_locked_is_stored_later(client: Client, ap
     held.close()
     assert [one.summary for one in stored(app, workspace)] == [ANSWERED]
     assert client.log() == ""
+
+
+def test_a_memory_that_is_locked_costs_what_is_remembered_and_not_the_places_in_the_code(
+    client: Client, app: App, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app.notes.save(workspace, "parse_date must never guess a time zone", "decision")
+    monkeypatch.setattr("braindex.services.memories.UNASKED_LOOK_SECONDS", 0.0)
+    [path] = app.settings.brain_dir.rglob("memory.db")
+    held = _locked(path)
+    told = Told("pi", "prompt", "before_agent_start", "s1", str(client.root), prompt=ASKED)
+    text = light.loop(app.settings).before(told, injects=True, at_prompts=True)
+    held.close()
+    assert "Places in the code" in text
+    assert "must never guess" not in text
+
+
+def test_a_prompt_whose_search_was_given_up_is_in_its_episode(client: Client, app: App, workspace: Workspace) -> None:
+    app.close()
+    [path] = app.settings.brain_dir.rglob("index.db")
+    held = _locked(path)
+    assert workspace.id
+    client.context(ASKED)
+    assert "no answer within" in client.log()
+    held.close()
+    client.hook("Stop", session_id="s1", last_assistant_message=ANSWERED)
+    assert [(one.prompt, one.summary) for one in stored(app, workspace)] == [(ASKED, ANSWERED)]
+
+
+def test_turns_that_end_while_a_recorder_starts_need_no_other(app: App, workspace: Workspace) -> None:
+    waiting, endings = Conversations(app.settings.brain_dir), light.endings(app.settings)
+
+    def ends(session: str) -> bool:
+        return endings.after(Told("pi", "end", "agent_end", session, workspace.path, prompt=ASKED, answer=ANSWERED))
+
+    assert [ends("s1"), ends("s2"), ends("s3")] == [True, False, False]
+    assert app.recorder.drain() == 3
+    assert ends("s4")  # it has looked already
+    os.utime(waiting.folder / "recorder.starting", (1, 1))
+    assert ends("s5")  # the one that was started never came
+    with FileLock(waiting.folder / "recorder.lock", mode=0o600):
+        assert app.recorder.drain() == 0
+        assert ends("s6")
+    assert app.recorder.drain() == 3
+
+
+def test_a_hook_loads_nothing_heavy(client: Client, app: App, workspace: Workspace) -> None:
+    app.notes.save(workspace, "parse_date must never guess a time zone", "decision")
+    client.python = ("-X", "importtime")
+    heavy = {"numpy", "chromadb", "openai", "ollama", "mcp", "tree_sitter", "httpx", "pathspec"}
+    for event, given in (("SessionStart", {}), ("UserPromptSubmit", {"prompt": ASKED}), ("Stop", {"prompt": ASKED})):
+        done = client.run("claude-code", event, json.dumps({"cwd": str(client.root), "session_id": "s1", **given}))
+        loaded = {line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.decode().splitlines()}
+        assert "braindex" in loaded
+        assert loaded & heavy == set()
+    stored(app, workspace)
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,8 @@ from braindex.services.detached import detached
 log: Final = logging.getLogger(__name__)
 
 SECONDS: Final = 0.8  # after which the answer is empty, whatever is being waited for
+# What a client tells at the end of a turn is told once, and keeping it waits for nothing but the machine.
+KEEPING_SECONDS: Final = 3.0
 _LARGEST_INPUT: Final = 20_000_000  # bytes
 
 
@@ -49,12 +51,19 @@ def run_hook(arguments: Sequence[str]) -> int:
 
     worker = threading.Thread(target=work, daemon=True)
     worker.start()
-    worker.join(SECONDS)
+    seconds = _seconds(arguments)
+    worker.join(seconds)
     if worker.is_alive():
-        log.warning("hook %s: no answer within %s s", " ".join(arguments)[:100], SECONDS)
+        log.warning("hook %s: no answer within %s s", " ".join(arguments)[:100], seconds)
     _print(answer[0] if answer else {})
     logging.shutdown()
     os._exit(0)  # whatever the worker waits for, and with no time for what an interpreter does at its end
+
+
+def _seconds(arguments: Sequence[str]) -> float:
+    """How long this hook may take."""
+    client = client_called(arguments[0]) if len(arguments) == 2 else None
+    return KEEPING_SECONDS if client and client.moment_called(arguments[1]) in {"answer", "end"} else SECONDS
 
 
 def _print(answer: Mapping[str, Any]) -> None:

@@ -19,6 +19,8 @@ _CONVERSATIONS: Final = "conversations"
 _WAITING: Final = "waiting"
 _REFUSED: Final = "refused"
 _BUSY: Final = ".busy"
+_STARTING: Final = "recorder.starting"
+_STARTS: Final = 10.0  # seconds after which a recorder that was started and did nothing no longer counts
 _ABANDONED: Final = 5.0  # seconds after which the mark of a hook that was killed no longer counts
 _LARGEST: Final = 2_000_000  # bytes
 MOST_CONVERSATIONS: Final = 1_000  # files; the ones not touched for longest go first
@@ -55,7 +57,7 @@ class Conversations:
             yield True
             return
         mark = self._path(session).with_suffix(_BUSY)
-        if not _marked(mark):
+        if not _marked(mark, _ABANDONED):
             yield False
             return
         try:
@@ -67,6 +69,17 @@ class Conversations:
     def leave(self, one: Waiting) -> None:
         """Leaves an episode to be stored; the same one again changes nothing. Raises a StoreError."""
         write_private(self._waiting / f"{one.episode.id}.json", json.dumps(one.as_json()))
+
+    def needs_recorder(self) -> bool:
+        """Whether whoever left something has to start a process that stores it. Not where one is starting that has not
+        looked yet: it will find what was left before this was asked. Raises a StoreError.
+        """
+        return _marked(self.folder / _STARTING, _STARTS)
+
+    def looks(self) -> None:
+        """A process that stores begins to look: what is left from now on needs another."""
+        with contextlib.suppress(OSError):
+            (self.folder / _STARTING).unlink()
 
     def has_waiting(self) -> bool:
         return any(_files(self._waiting))
@@ -95,11 +108,11 @@ class Conversations:
         return self._conversations / f"{name}.json"
 
 
-def _marked(mark: Path) -> bool:
-    """Whether the mark could be set. One that was left behind by a hook that was killed is taken over."""
+def _marked(mark: Path, abandoned: float) -> bool:
+    """Whether the mark could be set. One that is older than so many seconds was left behind, and is taken over."""
     make_private_folder(mark.parent)
     with contextlib.suppress(OSError):
-        if time.time() - mark.stat().st_mtime > _ABANDONED:
+        if not -abandoned <= time.time() - mark.stat().st_mtime <= abandoned:  # the clock may have been set back
             mark.unlink()
     try:
         os.close(os.open(mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

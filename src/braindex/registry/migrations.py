@@ -1,7 +1,6 @@
 """Named migrations: each applied once, whole or not at all, and recorded with the version that did."""
 
 import functools
-import importlib.metadata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -26,9 +25,11 @@ class Migration:
 
 def running_version() -> str:
     """The installed braindex's version, or "unknown" in a source tree that was never installed."""
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - slow, and only a migration needs it
+
     try:
-        return importlib.metadata.version("braindex")
-    except importlib.metadata.PackageNotFoundError:
+        return version("braindex")
+    except PackageNotFoundError:
         return "unknown"
 
 

@@ -32,11 +32,13 @@ class Endings:
         self._conversations.put(told.session, replace(known, answer=kept(told.answer)))
 
     def after(self, told: Told) -> bool:
-        """Leaves the turn's episode to be stored in the background; false where there is none."""
+        """Leaves the turn's episode, if there is one, to be stored in the background; whether a process that does so
+        has to be started.
+        """
         known = self._conversations.of(told.session)
         told = replace(told, prompt=kept(told.prompt), answer=kept(told.answer))
         episode = ended(told, known, now(), commit_of(told.cwd) if told.cwd else "")
         if episode is None:
             return False
         self._conversations.leave(episode)
-        return True
+        return self._conversations.needs_recorder()

@@ -36,6 +36,7 @@ T = TypeVar("T")
 OUTCOME: Final = "/outcome"  # behind the model's name: the vectors of what came of an episode, beside what was asked
 # How long a search waits for a memory that another process keeps locked: answers and reviews go on without it.
 LOOK_SECONDS: Final = 2.0
+UNASKED_LOOK_SECONDS: Final = 0.2  # the same for a hook, whose client waits
 _BATCH: Final = 200  # memories embedded at once
 _MOST_BATCHES: Final = 50  # at one search: an import of more is finished by the next ones
 _LONGEST_ASKED: Final = 2_000  # characters of a question that are looked at
@@ -200,7 +201,7 @@ class Memories:
                 ]
             return _best(found, limit)
 
-        found = self._reading(workspace, list[Recalled](), look, LOOK_SECONDS)
+        found = self._reading(workspace, list[Recalled](), look, UNASKED_LOOK_SECONDS if unasked else LOOK_SECONDS)
         notes = [one.memory for one in found if isinstance(one.memory, Note) and one.memory.about]
         stale = staleness(notes) if staleness is not None and notes else {}
         return [replace(one, stale=stale.get(one.memory.id, "")) for one in found]
