@@ -93,7 +93,7 @@ class _Turn:
     def _recalled(self) -> str:
         try:
             settings = load_settings(os.environ, self._folder)
-            return light.loop(settings).before(self._told("prompt"), injects=True, at_prompts=True)
+            return light.loop(settings).before(self._told("prompt"), at_prompts=True)
         except (BraindexError, OSError) as error:
             log.warning("nothing could be recalled: %s", error)
             return ""

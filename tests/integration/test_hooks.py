@@ -259,7 +259,7 @@ def test_a_memory_that_is_locked_costs_what_is_remembered_and_not_the_places_in_
     [path] = app.settings.brain_dir.rglob("memory.db")
     held = _locked(path)
     told = Told("pi", "prompt", "before_agent_start", "s1", str(client.root), prompt=ASKED)
-    text = light.loop(app.settings).before(told, injects=True, at_prompts=True)
+    text = light.loop(app.settings).before(told, at_prompts=True)
     held.close()
     assert "Places in the code" in text
     assert "must never guess" not in text

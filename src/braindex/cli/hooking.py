@@ -25,7 +25,7 @@ from braindex.services.detached import detached
 log: Final = logging.getLogger(__name__)
 
 SECONDS: Final = 0.8  # after which the answer is empty, whatever is being waited for
-# What a client tells at the end of a turn is told once, and keeping it waits for nothing but the machine.
+# What a client tells is told once; to keep it waits for nothing but the machine, which may be busy.
 KEEPING_SECONDS: Final = 3.0
 _LARGEST_INPUT: Final = 20_000_000  # bytes
 
@@ -39,31 +39,28 @@ class NotAHook(UsageError):
 def run_hook(arguments: Sequence[str]) -> int:
     """Answers one hook. Always 0: other codes mean to some clients that the turn is blocked."""
     answer: list[dict[str, Any]] = []
+    kept = threading.Event()
     start_hook_log(_log_folder(os.environ))
 
     def work() -> None:
         try:
-            answer.append(_answered(arguments))
+            answer.append(_answered(arguments, kept))
         except BraindexError as error:
             log.warning("hook %s: %s", " ".join(arguments)[:100], error)
         except Exception:
             log.exception("hook %s failed", " ".join(arguments)[:100])
+        finally:
+            kept.set()
 
     worker = threading.Thread(target=work, daemon=True)
     worker.start()
-    seconds = _seconds(arguments)
-    worker.join(seconds)
+    worker.join(SECONDS)
     if worker.is_alive():
-        log.warning("hook %s: no answer within %s s", " ".join(arguments)[:100], seconds)
+        log.warning("hook %s: no answer within %s s", " ".join(arguments)[:100], SECONDS)
+        kept.wait(KEEPING_SECONDS - SECONDS)
     _print(answer[0] if answer else {})
     logging.shutdown()
     os._exit(0)  # whatever the worker waits for, and with no time for what an interpreter does at its end
-
-
-def _seconds(arguments: Sequence[str]) -> float:
-    """How long this hook may take."""
-    client = client_called(arguments[0]) if len(arguments) == 2 else None
-    return KEEPING_SECONDS if client and client.moment_called(arguments[1]) in {"answer", "end"} else SECONDS
 
 
 def _print(answer: Mapping[str, Any]) -> None:
@@ -73,17 +70,21 @@ def _print(answer: Mapping[str, Any]) -> None:
         log.warning("the answer of a hook could not be written")
 
 
-def _answered(arguments: Sequence[str]) -> dict[str, Any]:
+def _answered(arguments: Sequence[str], kept: threading.Event) -> dict[str, Any]:
+    """The answer; `kept` is set when what the client told is written down."""
     client, event = _named(arguments)
     told = _told(client, event)
     if told.moment == "other":
         return {}
     settings = load_settings(os.environ, Path(_folder(told)))
-    if told.moment in {"start", "prompt"}:
-        injects, at_prompts = told.moment in client.injecting, "prompt" in client.injecting
-        text = light.loop(settings).before(told, injects=injects, at_prompts=at_prompts)
-        return client.injected(told.event, text) if text else {}
     endings = light.endings(settings)
+    if told.moment in {"start", "prompt"}:
+        with endings.begun(told) as known:
+            kept.set()
+            if known is None or told.moment not in client.injecting:
+                return {}
+            text = light.loop(settings).context(told, known, at_prompts="prompt" in client.injecting)
+            return client.injected(told.event, text) if text else {}
     if told.moment == "answer":
         endings.answered(told)
     elif endings.after(told):

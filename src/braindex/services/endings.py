@@ -1,12 +1,15 @@
-"""The end of a turn: what was said is kept, and its episode left to be stored. Loads no store: a client waits."""
+"""Both ends of a turn: what was said is kept, and its episode left to be stored. Loads no store: a client waits."""
 
+import contextlib
+import time
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
 from braindex.domain.display import shortened
 from braindex.domain.memories import now
 from braindex.domain.secrets import redacted
-from braindex.domain.turns import MOST_PROMPT, Told, ended
+from braindex.domain.turns import MOST_PROMPT, Conversation, Told, ended
 from braindex.registry.conversations import Conversations
 from braindex.services.revision import commit_of
 
@@ -20,11 +23,32 @@ def kept(text: str) -> str:
     return shortened(found if len(text) <= _REDACTED else found[:-_LONGEST_SECRET], MOST_PROMPT)
 
 
+@contextlib.contextmanager
+def begun(conversations: Conversations, told: Told) -> Iterator[Conversation | None]:
+    """The conversation, held to the end of the block, its prompt kept before anything is looked for: a search may be
+    given up half-way. None where another hook tells of the same moment.
+    """
+    with conversations.held(told.session) as mine:
+        known, when = conversations.of(told.session), time.time()
+        prompt = kept(told.prompt) if told.moment == "prompt" else ""
+        if not mine or (told.moment == "prompt" and known.has_just_asked(prompt, when)):
+            yield None
+            return
+        if told.moment == "prompt":
+            known = known.asked(prompt, when, commit_of(told.cwd) if told.cwd else "")
+            conversations.put(told.session, known)
+        yield known
+
+
 class Endings:
-    """What happens when an agent has answered."""
+    """What is kept at the beginning of a turn, and when an agent has answered."""
 
     def __init__(self, conversations: Conversations) -> None:
         self._conversations = conversations
+
+    def begun(self, told: Told) -> contextlib.AbstractContextManager[Conversation | None]:
+        """As the function says."""
+        return begun(self._conversations, told)
 
     def answered(self, told: Told) -> None:
         """Keeps what the agent said last, for a client whose end of a turn says nothing."""

@@ -2,7 +2,6 @@
 
 import logging
 import os
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,10 +10,9 @@ from braindex.domain.results import Workspace
 from braindex.domain.turns import Conversation, Told, Waiting
 from braindex.registry.conversations import Conversations
 from braindex.registry.memory import MemoryStore
-from braindex.services.endings import kept
+from braindex.services.endings import begun
 from braindex.services.recalling import Context, Recalling
 from braindex.services.resolution import Surroundings, default_workspace, home_directory
-from braindex.services.revision import commit_of
 from braindex.services.workspaces import Workspaces
 
 log = logging.getLogger(__name__)
@@ -41,26 +39,20 @@ class Loop:
         self._conversations = conversations
         self._named = named
 
-    def before(self, told: Told, *, injects: bool, at_prompts: bool) -> str:
-        """The context block for this moment, "" for none; the prompt is kept for the end of the turn.
-
-        `injects`: the client takes context at this moment; `at_prompts`: it takes some with every prompt.
+    def before(self, told: Told, *, at_prompts: bool) -> str:
+        """The context block for this moment, "" for none; the prompt is kept for the end of the turn. `at_prompts`: the
+        client takes some with every prompt.
         """
-        with self._conversations.held(told.session) as mine:
-            if not mine:  # another hook tells of the same moment
-                return ""
-            known, when = self._conversations.of(told.session), time.time()
-            if told.moment == "prompt":
-                prompt = kept(told.prompt)
-                if known.has_just_asked(prompt, when):
-                    return ""
-                known = known.asked(prompt, when, commit_of(told.cwd) if told.cwd else "")
-                self._conversations.put(told.session, known)  # first: a search may be given up half-way
-            found = self._context(told, known, at_prompts=at_prompts) if injects else Context()
-            seen = replace(known.seen(found.ids), briefed=known.briefed or found.has_brief)
-            if seen != known:
-                self._conversations.put(told.session, seen)
-            return found.text
+        with begun(self._conversations, told) as known:
+            return "" if known is None else self.context(told, known, at_prompts=at_prompts)
+
+    def context(self, told: Told, known: Conversation, *, at_prompts: bool) -> str:
+        """The same for a conversation that is `begun`, whose prompt is kept already."""
+        found = self._context(told, known, at_prompts=at_prompts)
+        seen = replace(known.seen(found.ids), briefed=known.briefed or found.has_brief)
+        if seen != known:
+            self._conversations.put(told.session, seen)
+        return found.text
 
     def _context(self, told: Told, known: Conversation, *, at_prompts: bool) -> Context:
         workspace = self._known_place(told)

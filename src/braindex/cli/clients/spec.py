@@ -34,15 +34,12 @@ class Client:
     injected: Callable[[str, str], dict[str, Any]]
     moment: Callable[[Moment, Mapping[str, Any]], Moment] = field(default=_moment_as_named)
 
-    def moment_called(self, event: str) -> Moment:
-        """The moment that an event is named after."""
-        return self.events.get(event.lower().replace("_", "").replace("-", ""), "other")
-
     def told(self, event: str, given: Mapping[str, Any]) -> Told:
         """What its hook says. Anything that is missing or of another type is taken as not said."""
+        moment = self.events.get(event.lower().replace("_", "").replace("-", ""), "other")
         return Told(
             client=self.name,
-            moment=self.moment(self.moment_called(event), given),
+            moment=self.moment(moment, given),
             event=_text(given, ("hook_event_name", "hookEventName")) or event,
             session=_text(given, _SESSION),
             cwd=_text(given, ("cwd",)),
