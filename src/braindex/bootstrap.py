@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from braindex.services.crew import Crews
     from braindex.services.doctor.examination import Doctor
     from braindex.services.doctor.parts import LeftCollections, Probe, VectorServer
-    from braindex.services.recording import Recorder
     from braindex.services.recalling import Recalling
+    from braindex.services.recording import Recorder
 
 # Without the working directory in its search path, where a stranger's checkout may have modules of any name.
 WORKER: Final = (sys.executable, "-P", "-m", "braindex.worker")

@@ -284,14 +284,14 @@ def test_turns_that_end_while_a_recorder_starts_need_no_other(app: App, workspac
         return endings.after(Told("pi", "end", "agent_end", session, workspace.path, prompt=ASKED, answer=ANSWERED))
 
     assert [ends("s1"), ends("s2"), ends("s3")] == [True, False, False]
-    assert app.recorder.drain() == 3
+    assert app.recorder().drain() == 3
     assert ends("s4")  # it has looked already
     os.utime(waiting.folder / "recorder.starting", (1, 1))
     assert ends("s5")  # the one that was started never came
     with FileLock(waiting.folder / "recorder.lock", mode=0o600):
-        assert app.recorder.drain() == 0
+        assert app.recorder().drain() == 0
         assert ends("s6")
-    assert app.recorder.drain() == 3
+    assert app.recorder().drain() == 3
 
 
 def test_a_hook_loads_nothing_heavy(client: Client, app: App, workspace: Workspace) -> None:
