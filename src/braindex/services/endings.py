@@ -1,5 +1,6 @@
 """The end of a turn: what was said is kept, and its episode left to be stored. Loads no store: a client waits."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -32,11 +33,21 @@ class Endings:
         self._conversations.put(told.session, replace(known, answer=kept(told.answer)))
 
     def after(self, told: Told) -> bool:
-        """Leaves the turn's episode to be stored in the background; false where there is none."""
+        """Leaves the turn's episode to be stored in the background. Whether a process has to be started for that: not
+        where there is no episode, or one is about to start.
+        """
         known = self._conversations.of(told.session)
         told = replace(told, prompt=kept(told.prompt), answer=kept(told.answer))
         episode = ended(told, known, now(), commit_of(told.cwd) if told.cwd else "")
         if episode is None:
             return False
         self._conversations.leave(episode)
-        return True
+        return self._conversations.wants_recorder()
+
+    def stored_by(self, start: Callable[[], object]) -> None:
+        """Starts a process that stores what waits; where that fails, the end of the next turn tries. Raises OSError."""
+        try:
+            start()
+        except OSError:
+            self._conversations.recorder_started()
+            raise

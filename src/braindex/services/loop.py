@@ -12,7 +12,7 @@ from typing import Final
 from filelock import FileLock
 
 from braindex.domain.errors import BraindexError
-from braindex.domain.memories import Episode
+from braindex.domain.memories import Episode, NotAnId, NotATime
 from braindex.domain.options import WorkspaceOptions
 from braindex.domain.results import Workspace
 from braindex.domain.turns import Conversation, Told, Waiting
@@ -22,14 +22,25 @@ from braindex.registry.memory import MemoryStore
 from braindex.services.endings import kept
 from braindex.services.memories import Memories
 from braindex.services.recalling import Context, Recalling
-from braindex.services.resolution import Surroundings, default_workspace, home_directory
+from braindex.services.resolution import (
+    NoWorkspace,
+    PathRefused,
+    SeveralRoots,
+    Surroundings,
+    default_workspace,
+    home_directory,
+)
 from braindex.services.revision import commit_of
+from braindex.services.roots import FolderRefused, NameNotText, NotAFolder
 from braindex.services.workspaces import Workspaces, acquired
 
 log = logging.getLogger(__name__)
 
 _LOCK: Final = "recorder.lock"
 _MOST_FILES: Final = 50  # that an episode names as touched
+# Where no workspace can be, now or later. A folder that is gone may come back, as may a registry that is locked.
+_NOWHERE: Final = (NoWorkspace, SeveralRoots, PathRefused, FolderRefused, NotAFolder, NameNotText)
+_UNFIT: Final = (NotAnId, NotATime)
 
 
 def place_of(told: Told | Waiting, workspaces: Workspaces, named: str = "") -> Workspace:
@@ -37,7 +48,7 @@ def place_of(told: Told | Waiting, workspaces: Workspaces, named: str = "") -> W
 
     Raises what resolving a workspace raises.
     """
-    cwd = Path(told.cwd or (told.roots[0] if told.roots else os.getcwd()))
+    cwd = Path(told.cwd or next(iter(told.roots), os.sep))  # whose process this is says nothing of where a turn was
     around = Surroundings(cwd, home_directory(), (("BRAIN_WORKSPACE", named),), tuple(map(Path, told.roots)))
     return default_workspace(around, workspaces)
 
@@ -67,9 +78,11 @@ class Loop:
                 if known.has_just_asked(prompt, when):
                     return ""
                 known = known.asked(prompt, when, commit_of(told.cwd) if told.cwd else "")
+                self._conversations.put(told.session, known)  # whatever becomes of the rest
             found = self._context(told, known, at_prompts=at_prompts) if injects else Context()
-            known = replace(known.seen(found.ids), briefed=known.briefed or found.has_brief)
-            self._conversations.put(told.session, known)
+            if found.text:
+                known = replace(known.seen(found.ids), briefed=known.briefed or found.has_brief)
+                self._conversations.put(told.session, known)
             return found.text
 
     def _context(self, told: Told, known: Conversation, *, at_prompts: bool) -> Context:
@@ -79,7 +92,9 @@ class Loop:
         if told.moment == "start":
             if known.briefed:
                 return Context()
-            return self._recalling.context(workspace, "") if at_prompts else self._recalling.latest(workspace)
+            return (
+                self._recalling.context(workspace, "") if at_prompts else self._recalling.latest(workspace, known.told)
+            )
         if not told.prompt.strip():
             return Context()
         with_brief = bool(told.session) and not known.briefed
@@ -124,6 +139,8 @@ class Recorder:
 
     def drain(self) -> int:
         """Stores all that waits; how many were new. 0 at once where another process is at it."""
+        self._conversations.recorder_started()
+        self._conversations.tidy()
         stored = 0
         lock = FileLock(self._conversations.folder / _LOCK, mode=0o600)
         tried: set[Path] = set()
@@ -141,20 +158,29 @@ class Recorder:
         return any(path not in tried for path, _ in self._conversations.waiting())
 
     def _store(self, path: Path, one: Waiting) -> bool:
+        """Whether the episode was new. Whatever goes wrong with one must not keep the others waiting."""
         try:
-            workspace = place_of(one, self._workspaces, self._named)
-        except BraindexError as error:
+            added = self._stored(one)
+        except _NOWHERE as error:
             log.warning("an episode of %s belongs to no workspace, and is not kept: %s", one.episode.client, error)
-            self._conversations.done(path)
+            added = False
+        except _UNFIT as error:
+            log.warning("an episode of %s is none, and is set aside: %s", one.episode.client, error)
+            self._conversations.refuse(path)
             return False
-        try:
-            episode = replace(one.episode, files=one.episode.files or tuple(self._touched(workspace, one)))
-            added = self.record(workspace, episode)
         except BraindexError as error:
             log.warning("an episode could not be stored yet: %s", error)
             return False
+        except Exception:
+            log.exception("an episode could not be stored yet")
+            return False
         self._conversations.done(path)
         return added
+
+    def _stored(self, one: Waiting) -> bool:
+        workspace = place_of(one, self._workspaces, self._named)
+        episode = replace(one.episode, files=one.episode.files or tuple(self._touched(workspace, one)))
+        return self.record(workspace, episode)
 
     def _touched(self, workspace: Workspace, one: Waiting) -> Iterator[str]:
         """Files of the workspace that were written between the turn's prompt and its end, the last ones first."""
