@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from braindex.domain.citations import citation
-from braindex.domain.display import safe, safe_line, shortened
+from braindex.domain.display import safe, safe_line, safe_path, shortened
 from braindex.domain.excerpts import excerpt
 from braindex.domain.memories import Episode, Memory, Note
 from braindex.domain.prompt import untagged
@@ -152,11 +152,8 @@ def _episode_lines(one: Episode, wanted: Sequence[str], budget: int) -> Iterable
     if one.summary.strip():
         yield "outcome: " + _part(one.summary, wanted, budget - 50)
     if one.files:
-        yield (
-            "files: "
-            + ", ".join(map(shortened, one.files[:6]))
-            + (f" and {len(one.files) - 6} more" if len(one.files) > 6 else "")
-        )
+        more = f" and {len(one.files) - 6} more" if len(one.files) > 6 else ""
+        yield "files: " + ", ".join(safe_path(shortened(path)) for path in one.files[:6]) + more
 
 
 def _part(text: str, wanted: Sequence[str], budget: int) -> str:
