@@ -19,7 +19,7 @@ from typing import Any, Final
 from braindex import light
 from braindex.config import load_settings
 from braindex.domain.errors import BraindexError
-from braindex.domain.turns import Moment, Told
+from braindex.domain.turns import Moment, Told, conversation_name
 from braindex.services.detached import detached
 
 log: Final = logging.getLogger(__name__)
@@ -43,7 +43,7 @@ def around(
     """
     folder = Path(os.path.abspath(workspace))
 
-    if inspect.iscoroutinefunction(agent):
+    if inspect.iscoroutinefunction(agent) or inspect.iscoroutinefunction(type(agent).__call__):
 
         @functools.wraps(agent)
         async def awaited(prompt: str, *arguments: Any, **named: Any) -> Any:
@@ -67,34 +67,35 @@ def around(
 class _Turn:
     """One call: `given` is what the agent gets, `answer` what it said."""
 
-    def __init__(self, folder: Path, client: str, session: str, prompt: str) -> None:
+    def __init__(self, folder: Path, client: str, session: str, prompt: Any) -> None:
         self._folder = folder
         self._client = client
-        self._session = session or uuid.uuid4().hex
-        self._prompt = prompt
+        self._session = conversation_name(session) or uuid.uuid4().hex
+        self._prompt = prompt if isinstance(prompt, str) else ""  # messages in another form are the agent's own
         self.answer = ""
-        context = self._recalled()
+        context = self._recalled() if self._prompt else ""
         self.given = f"{context}\n\n{prompt}" if context else prompt
 
     def says(self, said: Callable[[Any], str], result: Any) -> None:
         try:
-            self.answer = said(result)
+            self.answer = str(said(result) or "")
         except Exception:  # the caller's own function, after the agent has done its work
             log.exception("what an agent said could not be told")
 
     def record(self, outcome: str) -> None:
         try:
             settings = load_settings(os.environ, self._folder)
-            if light.endings(settings).after(self._told("end", outcome)):
-                detached(("record", "--waiting"), {}, str(self._folder))
-        except (BraindexError, OSError) as error:
+            endings = light.endings(settings)
+            if endings.after(self._told("end", outcome)):
+                endings.stored_by(lambda: detached(("record", "--waiting"), {}, str(self._folder)))
+        except (BraindexError, OSError, ValueError) as error:
             log.warning("a turn could not be recorded: %s", error)
 
     def _recalled(self) -> str:
         try:
             settings = load_settings(os.environ, self._folder)
             return light.loop(settings).before(self._told("prompt"), at_prompts=True)
-        except (BraindexError, OSError) as error:
+        except (BraindexError, OSError, ValueError) as error:
             log.warning("nothing could be recalled: %s", error)
             return ""
 
@@ -105,13 +106,18 @@ class _Turn:
         )  # fmt: skip
 
 
+def _as_told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
 @contextmanager
-def _turn(folder: Path, client: str, session: str, prompt: str) -> Iterator[_Turn]:
+def _turn(folder: Path, client: str, session: str, prompt: Any) -> Iterator[_Turn]:
     turn = _Turn(folder, client, session, prompt)
     try:
         yield turn
     except BaseException as error:
-        turn.answer = turn.answer or f"{type(error).__name__}: {error}"
+        if not turn.answer:
+            turn.says(_as_told, error)
         turn.record("failed")
         raise
     turn.record("done")

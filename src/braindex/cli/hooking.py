@@ -6,7 +6,7 @@ import json
 import logging
 import os
 import sys
-import threading
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,18 +16,19 @@ from braindex import light
 from braindex.cli.clients import CLIENTS, client_called
 from braindex.cli.clients.spec import Client
 from braindex.cli.clients.transcript import last_turn
+from braindex.cli.deadline import answer_within
 from braindex.cli.logs import start_hook_log
 from braindex.config import load_settings
 from braindex.domain.errors import BraindexError, UsageError
 from braindex.domain.turns import Told
 from braindex.services.detached import detached
+from braindex.services.resolution import path_of_uri
 
 log: Final = logging.getLogger(__name__)
 
 SECONDS: Final = 0.8  # after which the answer is empty, whatever is being waited for
-# What a client tells is told once; to keep it waits for nothing but the machine, which may be busy.
-KEEPING_SECONDS: Final = 3.0
-_LARGEST_INPUT: Final = 20_000_000  # bytes
+_NOTHING: Final = b"{}\n"
+_LARGEST_INPUT: Final = 100_000_000  # bytes: of what is longer nothing could be understood
 
 
 class NotAHook(UsageError):
@@ -38,40 +39,51 @@ class NotAHook(UsageError):
 
 def run_hook(arguments: Sequence[str]) -> int:
     """Answers one hook. Always 0: other codes mean to some clients that the turn is blocked."""
-    answer: list[dict[str, Any]] = []
-    kept = threading.Event()
+    _prepare_streams()
     start_hook_log(_log_folder(os.environ))
-
-    def work() -> None:
-        try:
-            answer.append(_answered(arguments, kept))
-        except BraindexError as error:
-            log.warning("hook %s: %s", " ".join(arguments)[:100], error)
-        except Exception:
-            log.exception("hook %s failed", " ".join(arguments)[:100])
-        finally:
-            kept.set()
-
-    worker = threading.Thread(target=work, daemon=True)
-    worker.start()
-    worker.join(SECONDS)
-    if worker.is_alive():
+    until = time.monotonic() + SECONDS
+    answer = answer_within(SECONDS, lambda: _work(arguments, until), must_end=_keeps(arguments))
+    if answer is None:
         log.warning("hook %s: no answer within %s s", " ".join(arguments)[:100], SECONDS)
-        kept.wait(KEEPING_SECONDS - SECONDS)
-    _print(answer[0] if answer else {})
+    _print(answer or _NOTHING)
     logging.shutdown()
-    os._exit(0)  # whatever the worker waits for, and with no time for what an interpreter does at its end
+    os._exit(0)  # whatever is waited for, and with no time for what an interpreter does at its end
 
 
-def _print(answer: Mapping[str, Any]) -> None:
+def _prepare_streams() -> None:
+    """A stream that is closed must not become the next file that is opened."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+
+
+def _keeps(arguments: Sequence[str]) -> bool:
+    """Whether this hook says something of a turn, which is kept however busy the machine is."""
+    client = client_called(arguments[0]) if len(arguments) == 2 else None
+    return client is not None and client.named(arguments[1]) in {"prompt", "answer", "end"}
+
+
+def _work(arguments: Sequence[str], until: float) -> bytes:
     try:
-        os.write(1, (json.dumps(answer) + "\n").encode())
+        return (json.dumps(_answered(arguments, until)) + "\n").encode()
+    except BraindexError as error:
+        log.warning("hook %s: %s", " ".join(arguments)[:100], error)
+    except Exception:
+        log.exception("hook %s failed", " ".join(arguments)[:100])
+    return _NOTHING
+
+
+def _print(answer: bytes) -> None:
+    try:
+        os.write(1, answer)
     except OSError:
         log.warning("the answer of a hook could not be written")
 
 
-def _answered(arguments: Sequence[str], kept: threading.Event) -> dict[str, Any]:
-    """The answer; `kept` is set when what the client told is written down."""
+def _answered(arguments: Sequence[str], until: float) -> dict[str, Any]:
+    """The answer. What the client told is written down first; nothing is told after `until` (monotonic seconds)."""
     client, event = _named(arguments)
     told = _told(client, event)
     if told.moment == "other":
@@ -80,15 +92,16 @@ def _answered(arguments: Sequence[str], kept: threading.Event) -> dict[str, Any]
     endings = light.endings(settings)
     if told.moment in {"start", "prompt"}:
         with endings.begun(told) as known:
-            kept.set()
-            if known is None or told.moment not in client.injecting:
+            if known is None or told.moment not in client.injecting or time.monotonic() > until:
                 return {}
-            text = light.loop(settings).context(told, known, at_prompts="prompt" in client.injecting)
+            text = light.loop(settings).context(
+                told, known, at_prompts="prompt" in client.injecting, in_time=lambda: time.monotonic() < until
+            )
             return client.injected(told.event, text) if text else {}
     if told.moment == "answer":
         endings.answered(told)
     elif endings.after(told):
-        detached(("record", "--waiting"), {}, _folder(told))  # at most one of them stores, and nobody waits for it
+        endings.stored_by(lambda: detached(("record", "--waiting"), {}, _folder(told)))
     return {}
 
 
@@ -109,7 +122,7 @@ def _told(client: Client, event: str) -> Told:
         raise NotAHook(f"the input is no JSON ({type(error).__name__})") from None
     if not isinstance(given, dict):
         raise NotAHook("the input is no JSON object")
-    told = client.told(event, given)
+    told = _placed(client.told(event, given))
     missing = (told.moment == "prompt" and not told.prompt) or (told.moment == "end" and not told.answer)
     if missing and told.transcript:
         prompt, answer = last_turn(told.transcript)
@@ -117,9 +130,26 @@ def _told(client: Client, event: str) -> Told:
     return told
 
 
+def _placed(told: Told) -> Told:
+    """With whole paths. A client that names no folder works in the one that its hook runs in."""
+    try:
+        here = os.getcwd()
+    except OSError:  # it is gone
+        here = ""
+    roots = tuple(_whole(one, here) for one in told.roots)
+    return replace(told, roots=roots, cwd=_whole(told.cwd, here) if told.cwd or not roots else "")
+
+
+def _whole(folder: str, here: str) -> str:
+    found = path_of_uri(folder) if folder.startswith("file:") else None
+    return os.path.join(here, folder if found is None else str(found)) if folder else here
+
+
 def _folder(told: Told) -> str:
-    """The folder that the client works in."""
-    return next((one for one in (told.cwd, *told.roots) if os.path.isdir(one)), "") or os.getcwd()
+    """The folder that the client works in, or what is left of the path to it."""
+    paths = [Path(one) for one in (told.cwd, *told.roots) if one]
+    around = (*paths, *(parent for one in paths for parent in one.parents))
+    return next((str(one) for one in around if os.path.isdir(one)), os.sep)
 
 
 def _log_folder(environ: Mapping[str, str]) -> Path:

@@ -24,6 +24,12 @@ _BRIEF_HEADING: Final = "\nProject brief:\n\n"
 QUESTION_CHARACTERS: Final = 16_000  # 40 kB of pasted text is a question too, but its beginning says what it is about
 # A closing tag inside quoted text would end the quotation early, and a chat template's own marks would begin a message.
 _TAG: Final = re.compile(r"<(?=\s*+/?\s*+(?:source|facts)\b|[|\uff5c]|<SYS>>)", re.IGNORECASE)
+# `<system-reminder>`, `<user_query>`, `<additional_context>`, `<hook_context>`, … and the end of whatever is open.
+_CLIENTS_TAG: Final = re.compile(
+    r"<(?=\s*+/|\s*+[\w:.-]{0,40}(?:system|reminder|user|assistant|human|hook|context|instruct|braindex|memory|tool"
+    r"|function|invoke|antml|ephemeral|prompt|message)[\w:.-]{0,40}\b)",
+    re.IGNORECASE,
+)
 _TURN: Final = re.compile(r"\[(?=/?INST\])")
 
 
@@ -72,6 +78,13 @@ def _fenced(number: int, one: Quoted) -> str:
 def quotable(text: str) -> str:
     """Text that can stand in a prompt as data: it closes no quotation and begins no message."""
     return _TURN.sub("[ ", _TAG.sub("&lt;", text))
+
+
+def untagged(text: str) -> str:
+    """Quotable text for a place that a client made: it closes no tag, and opens none of those that clients put around
+    what they say themselves.
+    """
+    return _CLIENTS_TAG.sub("&lt;", quotable(text))
 
 
 def _attribute(text: str) -> str:

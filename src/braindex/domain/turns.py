@@ -3,20 +3,37 @@
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from braindex.domain.memories import Episode, derived_id
+from braindex.domain.memories import MOST_NAME, MOST_PATH, Episode, derived_id
 
 Moment = Literal["start", "prompt", "answer", "end", "other"]
 """Of a conversation its start; of a turn its prompt, each answer in words, its end; anything else."""
 
 MOST_PROMPT: Final = 20_000  # characters of a prompt or an answer that are kept
-MOST_TOLD: Final = 500  # ids of what a conversation has been told
+MOST_TOLD: Final = 20_000  # ids of what a conversation has been told: up to eleven a prompt
 SAME_PROMPT_SECONDS: Final = 30.0  # within which the same prompt comes from another hook, not from the user again
 TURN: Final = "turn"  # the kind of the episodes
 
 
+def conversation_name(text: str) -> str:
+    """What a client calls a conversation, as it is kept and compared: of any other than a short plain line a digest."""
+    if len(text) <= MOST_NAME and text.isprintable() and text == " ".join(text.split()):
+        return text
+    return derived_id(text)
+
+
+def folder_name(text: str) -> str:
+    """A folder as a client names it; "" for what can be none on any system."""
+    try:
+        is_path = 0 < len(text.encode("utf-8", "surrogateescape")) < MOST_PATH and "\0" not in text
+    except UnicodeEncodeError:  # half of a pair, which comes of no file's name
+        return ""
+    return text if is_path else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a client's hook says. `session` is "" where it names none; `roots` are the folders that it has open.
+    """What a client's hook says. `session` is a `conversation_name`, "" where it names none; `cwd` and `roots`, the
+    folders that it has open, are each a `folder_name`.
 
     `transcript` is the path of the conversation's own file, "" for none; `outcome` is how the turn ended, in a word.
     """
@@ -74,7 +91,7 @@ def conversation_of(found: Any) -> Conversation:
             int(found["turn"]), str(found["prompt"]), str(found["answer"]), float(found["began"]),
             str(found["commit"]), bool(found["briefed"]), tuple(map(str, found["told"])),
         )  # fmt: skip
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return Conversation()
 
 
@@ -103,7 +120,8 @@ def waiting_of(found: Any) -> Waiting:
         str(one["id"]), str(one["kind"]), files=tuple(map(str, one.get("files") or ())),
         commit=str(one.get("commit") or ""), **texts,
     )  # fmt: skip
-    return Waiting(episode, str(found["cwd"]), tuple(map(str, found["roots"])), float(found["began"]))
+    roots = tuple(name for one in found["roots"] if (name := folder_name(str(one))))
+    return Waiting(episode, folder_name(str(found["cwd"])), roots, float(found["began"]))
 
 
 def ended(told: Told, known: Conversation, created: str, commit: str) -> Waiting | None:

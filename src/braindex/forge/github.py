@@ -1,6 +1,9 @@
 """A commit's status on GitHub, or on a server that speaks its API: one request, bounded, to the host that was named."""
 
 import re
+import threading
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Final
 from urllib.parse import quote, urlsplit
 
@@ -12,6 +15,7 @@ from braindex.domain.statuses import CONTEXT, CommitStatus
 SECONDS: Final = 10.0  # to connect, and for each answer to begin
 LONGEST_DESCRIPTION: Final = 140  # characters that GitHub takes
 _REDIRECTS: Final = 3
+_IN_ALL: Final = 3  # times that long for everything: a server may begin its answer and never end it
 _KEY: Final = re.compile(r"[!-~]+")
 
 
@@ -80,9 +84,25 @@ class GitHub:
         description = status.description[:LONGEST_DESCRIPTION]
         body = {"state": status.state, "description": description, "context": CONTEXT}
         commit = quote(status.commit, safe="")
-        code = self._posted(f"{self._api_url}/repos/{self._repository}/statuses/{commit}", body)
+        code = self._in_time(f"{self._api_url}/repos/{self._repository}/statuses/{commit}", body)
         if code != 201:
             raise StatusRefused(code, self._repository)
+
+    def _in_time(self, url: str, body: dict[str, str]) -> int:
+        """As `_posted`, but bounded as a whole. What is still waited for then ends with the process."""
+        answer: Future[int] = Future()
+
+        def ask() -> None:
+            try:
+                answer.set_result(self._posted(url, body))
+            except Exception as error:  # noqa: BLE001 - raised again where the answer is awaited
+                answer.set_exception(error)
+
+        threading.Thread(target=ask, name="github", daemon=True).start()
+        try:
+            return answer.result(self._seconds * _IN_ALL)
+        except FutureTimeout:
+            raise Unreachable(self._api_url, "no whole answer in time") from None
 
     def _posted(self, url: str, body: dict[str, str]) -> int:
         """The status code of the answer, redirects inside the same host followed. Its body is not read."""

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from braindex.domain.turns import Conversation, Waiting, conversation_of, waiting_of
 from braindex.registry.disk import make_private_folder, write_private
+from braindex.registry.failures import os_failure
 
 HOOKS_FOLDER: Final = "hooks"
 _CONVERSATIONS: Final = "conversations"
@@ -20,8 +21,9 @@ _WAITING: Final = "waiting"
 _REFUSED: Final = "refused"
 _BUSY: Final = ".busy"
 _STARTING: Final = "recorder.starting"
-_STARTS: Final = 10.0  # seconds after which a recorder that was started and did nothing no longer counts
 _ABANDONED: Final = 5.0  # seconds after which the mark of a hook that was killed no longer counts
+_STARTS_WITHIN: Final = 60.0  # seconds that a process has to start in, however busy the machine is
+_LEFT_OVER: Final = 3_600.0  # seconds after which what a killed process was writing is nobody's
 _LARGEST: Final = 2_000_000  # bytes
 MOST_CONVERSATIONS: Final = 1_000  # files; the ones not touched for longest go first
 MOST_WAITING: Final = 10_000
@@ -70,16 +72,25 @@ class Conversations:
         """Leaves an episode to be stored; the same one again changes nothing. Raises a StoreError."""
         write_private(self._waiting / f"{one.episode.id}.json", json.dumps(one.as_json()))
 
-    def needs_recorder(self) -> bool:
-        """Whether whoever left something has to start a process that stores it. Not where one is starting that has not
-        looked yet: it will find what was left before this was asked. Raises a StoreError.
-        """
-        return _marked(self.folder / _STARTING, _STARTS)
+    def wants_recorder(self) -> bool:
+        """Whether a process has to be started that stores what waits: none is about to look already."""
+        return _marked(self.folder / _STARTING, _STARTS_WITHIN)
 
-    def looks(self) -> None:
-        """A process that stores begins to look: what is left from now on needs another."""
+    def recorder_started(self) -> None:
+        """Said by a process before it looks at what waits, and where none could be started: what is left from now on
+        needs another one.
+        """
         with contextlib.suppress(OSError):
             (self.folder / _STARTING).unlink()
+
+    def tidy(self) -> None:
+        """Removes what killed processes left half written."""
+        for folder in (self._conversations, self._waiting):
+            with contextlib.suppress(OSError), os.scandir(folder) as entries:
+                for one in entries:
+                    path = Path(one.path)
+                    if (one.name.startswith(".") or path.suffix == _BUSY) and _is_older(path, _LEFT_OVER):
+                        path.unlink()
 
     def has_waiting(self) -> bool:
         return any(_files(self._waiting))
@@ -108,17 +119,27 @@ class Conversations:
         return self._conversations / f"{name}.json"
 
 
-def _marked(mark: Path, abandoned: float) -> bool:
-    """Whether the mark could be set. One that is older than so many seconds was left behind, and is taken over."""
+def _marked(mark: Path, seconds: float) -> bool:
+    """Whether the mark could be set. One that is older was left behind by a process that was killed: it is taken over.
+
+    Raises a StoreError.
+    """
     make_private_folder(mark.parent)
     with contextlib.suppress(OSError):
-        if not -abandoned <= time.time() - mark.stat().st_mtime <= abandoned:  # the clock may have been set back
+        if _is_older(mark, seconds):
             mark.unlink()
     try:
         os.close(os.open(mark, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
         return False
+    except OSError as error:
+        raise os_failure(mark, error) from error
     return True
+
+
+def _is_older(path: Path, seconds: float) -> bool:
+    """Of a time that is still to come as well: the clock was set back. Raises OSError."""
+    return abs(time.time() - path.stat().st_mtime) > seconds
 
 
 def _files(folder: Path) -> Iterator[Path]:

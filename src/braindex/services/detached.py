@@ -18,7 +18,7 @@ def detached(arguments: tuple[str, ...], given: dict[str, Any], folder: str | No
     OSError where it cannot start.
     """
     # A file, not a pipe: a reader that is slow to start would hold up whoever writes.
-    with tempfile.TemporaryFile() as stdin:
+    with tempfile.TemporaryFile() if given else open(os.devnull, "w+b") as stdin:
         stdin.write(json.dumps(given).encode("utf-8", "backslashreplace"))
         stdin.seek(0)
         return subprocess.Popen(

@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -56,8 +56,8 @@ class Endings:
         self._conversations.put(told.session, replace(known, answer=kept(told.answer)))
 
     def after(self, told: Told) -> bool:
-        """Leaves the turn's episode, if there is one, to be stored in the background; whether a process that does so
-        has to be started.
+        """Leaves the turn's episode to be stored in the background. Whether a process has to be started for that: not
+        where there is no episode, or one is about to start.
         """
         known = self._conversations.of(told.session)
         told = replace(told, prompt=kept(told.prompt), answer=kept(told.answer))
@@ -65,4 +65,12 @@ class Endings:
         if episode is None:
             return False
         self._conversations.leave(episode)
-        return self._conversations.needs_recorder()
+        return self._conversations.wants_recorder()
+
+    def stored_by(self, start: Callable[[], object]) -> None:
+        """Starts a process that stores what waits; where that fails, the end of the next turn tries. Raises OSError."""
+        try:
+            start()
+        except OSError:
+            self._conversations.recorder_started()
+            raise

@@ -2,6 +2,7 @@
 
 import logging
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def place_of(told: Told | Waiting, workspaces: Workspaces, named: str = "") -> W
 
     Raises what resolving a workspace raises.
     """
-    cwd = Path(told.cwd or (told.roots[0] if told.roots else os.getcwd()))
+    cwd = Path(told.cwd or next(iter(told.roots), os.sep))  # whose process this is says nothing of where a turn was
     around = Surroundings(cwd, home_directory(), (("BRAIN_WORKSPACE", named),), tuple(map(Path, told.roots)))
     return default_workspace(around, workspaces)
 
@@ -46,9 +47,15 @@ class Loop:
         with begun(self._conversations, told) as known:
             return "" if known is None else self.context(told, known, at_prompts=at_prompts)
 
-    def context(self, told: Told, known: Conversation, *, at_prompts: bool) -> str:
-        """The same for a conversation that is `begun`, whose prompt is kept already."""
+    def context(
+        self, told: Told, known: Conversation, *, at_prompts: bool, in_time: Callable[[], bool] = lambda: True
+    ) -> str:
+        """The same for a conversation that is `begun`, whose prompt is kept already; "" where it is found too late to
+        be told (`in_time`), and then nothing counts as told.
+        """
         found = self._context(told, known, at_prompts=at_prompts)
+        if not found.text or not in_time():
+            return ""
         seen = replace(known.seen(found.ids), briefed=known.briefed or found.has_brief)
         if seen != known:
             self._conversations.put(told.session, seen)
@@ -61,7 +68,9 @@ class Loop:
         if told.moment == "start":
             if known.briefed:
                 return Context()
-            return self._recalling.context(workspace, "") if at_prompts else self._recalling.latest(workspace)
+            return (
+                self._recalling.context(workspace, "") if at_prompts else self._recalling.latest(workspace, known.told)
+            )
         if not told.prompt.strip():
             return Context()
         with_brief = bool(told.session) and not known.briefed

@@ -37,6 +37,8 @@ OUTCOME: Final = "/outcome"  # behind the model's name: the vectors of what came
 # How long a search waits for a memory that another process keeps locked: answers and reviews go on without it.
 LOOK_SECONDS: Final = 2.0
 UNASKED_LOOK_SECONDS: Final = 0.2  # the same for a hook, whose client waits
+_FIRST: Final = datetime(1, 1, 2, tzinfo=UTC)  # a day after the first that there is, for any zone
+_MOST_DAYS: Final = 999_999_999  # that a timedelta holds
 _BATCH: Final = 200  # memories embedded at once
 _MOST_BATCHES: Final = 50  # at one search: an import of more is finished by the next ones
 _LONGEST_ASKED: Final = 2_000  # characters of a question that are looked at
@@ -336,7 +338,8 @@ def clean_episode(memory: Episode) -> Episode:
 
 
 def _earlier(days: int) -> str:
-    return utc_time(datetime.now(UTC) - timedelta(days=days))
+    moment = datetime.now(UTC)
+    return utc_time(moment - min(timedelta(days=min(days, _MOST_DAYS)), moment - _FIRST))
 
 
 def quietly(use: Callable[[], T], nothing: T, told: Callable[[BraindexError], None] = lambda _: None) -> T:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from braindex.domain.diffs import FileDiff
+from braindex.domain.display import shortened
 from braindex.domain.entities import EntityHead
 from braindex.domain.memories import Episode, Note
 from braindex.domain.options import WorkspaceOptions
@@ -23,7 +24,7 @@ T = TypeVar("T")
 
 _MOST_TERMS: Final = 32  # of a question that are searched for
 _CANDIDATES: Final = 60
-_LONGEST_QUESTION: Final = 4_000  # characters that are made of a change
+LONGEST_QUESTION: Final = 4_000  # characters: of a longer request its beginning and its end say what it is about
 _MOST_IDENTIFIERS: Final = 12
 _SAME_NAME: Final = 2  # entities of one name that are shown
 # What an entity's name, signature, path and docstring have to share with the request; measured by bench/recall.py.
@@ -58,7 +59,7 @@ class Recalling:
         """What a question brings back that is not among the ids `told` already, nor an episode of the conversation
         `session`. Nothing where nothing has enough to do with it; then no brief either, unless nothing is asked.
         """
-        known = frozenset(told)
+        known, question = frozenset(told), shortened(question, LONGEST_QUESTION)
         memories = self._similar(workspace, question, known, session)
         places = [one for one in self._places(workspace, question) if one.id not in known][:ENTITIES]
         text = self._brief(workspace) if brief and (memories or places or not question.strip()) else ""
@@ -127,7 +128,7 @@ def question_of(files: Sequence[FileDiff]) -> str:
     sections = [hunk.section for one in files for hunk in one.hunks]
     lines = [text for one in files for hunk in one.hunks for sign, _, _, text in hunk.numbered() if sign in "+-"]
     parts = [*(one.path for one in files), *dict.fromkeys(sections), *lines]
-    return "\n".join(parts)[:_LONGEST_QUESTION]
+    return "\n".join(parts)[:LONGEST_QUESTION]
 
 
 def places(store: IndexStore, question: str) -> list[Place]:

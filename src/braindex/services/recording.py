@@ -10,7 +10,7 @@ from typing import Final
 from filelock import FileLock
 
 from braindex.domain.errors import BraindexError
-from braindex.domain.memories import Episode
+from braindex.domain.memories import Episode, NotAnId, NotATime
 from braindex.domain.options import WorkspaceOptions
 from braindex.domain.results import Workspace
 from braindex.domain.turns import Waiting
@@ -18,12 +18,17 @@ from braindex.indexing.walk import Found, WalkRules, walk
 from braindex.registry.conversations import Conversations
 from braindex.services.loop import place_of
 from braindex.services.memories import Memories
+from braindex.services.resolution import NoWorkspace, PathRefused, SeveralRoots
+from braindex.services.roots import FolderRefused, NameNotText, NotAFolder
 from braindex.services.workspaces import Workspaces, acquired
 
 log = logging.getLogger(__name__)
 
 _LOCK: Final = "recorder.lock"
 _MOST_FILES: Final = 50  # that an episode names as touched
+# Where no workspace can be, now or later. A folder that is gone may come back, as may a registry that is locked.
+_NOWHERE: Final = (NoWorkspace, SeveralRoots, PathRefused, FolderRefused, NotAFolder, NameNotText)
+_UNFIT: Final = (NotAnId, NotATime)
 
 
 class Recorder:
@@ -52,8 +57,9 @@ class Recorder:
 
     def drain(self) -> int:
         """Stores all that waits; how many were new. 0 at once where another process is at it."""
+        self._conversations.recorder_started()
+        self._conversations.tidy()
         stored = 0
-        self._conversations.looks()
         lock = FileLock(self._conversations.folder / _LOCK, mode=0o600)
         tried: set[Path] = set()
         while self._left(tried) and acquired(lock, 0):
@@ -70,20 +76,29 @@ class Recorder:
         return any(path not in tried for path, _ in self._conversations.waiting())
 
     def _store(self, path: Path, one: Waiting) -> bool:
+        """Whether the episode was new. Whatever goes wrong with one must not keep the others waiting."""
         try:
-            workspace = place_of(one, self._workspaces, self._named)
-        except BraindexError as error:
+            added = self._stored(one)
+        except _NOWHERE as error:
             log.warning("an episode of %s belongs to no workspace, and is not kept: %s", one.episode.client, error)
-            self._conversations.done(path)
+            added = False
+        except _UNFIT as error:
+            log.warning("an episode of %s is none, and is set aside: %s", one.episode.client, error)
+            self._conversations.refuse(path)
             return False
-        try:
-            episode = replace(one.episode, files=one.episode.files or tuple(self._touched(workspace, one)))
-            added = self.record(workspace, episode)
         except BraindexError as error:
             log.warning("an episode could not be stored yet: %s", error)
             return False
+        except Exception:
+            log.exception("an episode could not be stored yet")
+            return False
         self._conversations.done(path)
         return added
+
+    def _stored(self, one: Waiting) -> bool:
+        workspace = place_of(one, self._workspaces, self._named)
+        episode = replace(one.episode, files=one.episode.files or tuple(self._touched(workspace, one)))
+        return self.record(workspace, episode)
 
     def _touched(self, workspace: Workspace, one: Waiting) -> Iterator[str]:
         """Files of the workspace that were written between the turn's prompt and its end, the last ones first."""

@@ -11,13 +11,19 @@ _LARGEST: Final = 4_000_000  # bytes of a file of packed references
 
 
 def commit_of(folder: str) -> str:
-    """The hash of the commit that is checked out in the repository around a folder; "" where there is none.
+    """The hash of the commit that is checked out in the repository around a folder; "" where there is none, or it
+    cannot be read.
 
     https://git-scm.com/docs/gitrepository-layout
     """
-    git = _git_folder(folder)
-    if git is None:
+    try:
+        git = _git_folder(folder)
+    except (OSError, ValueError):  # a folder that is closed to this user, or that is no path
         return ""
+    return _commit_in(git) if git is not None else ""
+
+
+def _commit_in(git: Path) -> str:
     head = _text(git / "HEAD")
     if _HASH.fullmatch(head):
         return head

@@ -149,3 +149,17 @@ def test_of_a_long_transcript_the_end_is_read(tmp_path: Path) -> None:
 
 def test_what_was_told_has_a_client_and_a_moment() -> None:
     assert Told("pi", "end", "agent_end").session == ""
+
+
+def test_rows_of_a_transcript_may_hold_anything(tmp_path: Path) -> None:
+    rows = [
+        {"type": []},
+        {"type": {}, "message": 3},
+        {"type": "user", "content": "Asked"},
+        {"type": 3, "content": "no"},
+        {
+            "type": "assistant",
+            "message": {"content": [{"type": ["x"], "text": 3}, 3, {"type": "text", "text": "Done"}]},
+        },
+    ]
+    assert last_turn(_transcript(tmp_path / "t.jsonl", rows)) == ("Asked", "Done")

@@ -1,5 +1,8 @@
 """Statuses on a stand-in for GitHub: what is sent, and what every way of failing says."""
 
+import contextlib
+import socket
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -95,3 +98,21 @@ def test_a_workspace_that_stays_here_posts_to_this_machine_alone(site):
 def test_an_address_that_is_none_is_a_failure_like_any_other():
     with pytest.raises(StatusNotPosted):
         GitHub("http://[", REPOSITORY, TOKEN).post(STATUS)
+
+
+def test_an_answer_that_never_ends_is_not_waited_for(request: pytest.FixtureRequest) -> None:
+    stop = threading.Event()
+    request.addfinalizer(stop.set)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def drip() -> None:
+            connection, _ = server.accept()
+            with connection, contextlib.suppress(OSError):
+                connection.sendall(b"HTTP/1.1 201 Created\r\n")
+                while not stop.wait(0.02):
+                    connection.sendall(b"x: y\r\n")
+
+        threading.Thread(target=drip, daemon=True).start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(StatusNotPosted, match="no whole answer in time"):
+            GitHub(url, REPOSITORY, TOKEN, seconds=0.5).post(STATUS)

@@ -52,3 +52,9 @@ def test_what_names_no_commit_is_none(root: Path, head: str) -> None:
 def test_a_folder_without_a_repository_has_no_commit(tmp_path: Path) -> None:
     assert commit_of(str(tmp_path)) == ""
     assert commit_of(str(tmp_path / "gone")) == ""
+
+
+@pytest.mark.parametrize("folder", ["", "a\0b", "/\ud800", "/" + "x" * 100_000, "/dev/null/x", "C:\\work"])
+def test_a_folder_that_is_no_path_has_no_commit(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert commit_of(folder) == ""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from braindex.domain.turns import Moment, Told
+from braindex.domain.turns import Moment, Told, conversation_name, folder_name
 
 # The names that clients give to the same thing, the first that is there counts.
 _SESSION: Final = ("session_id", "sessionId", "conversation_id", "conversationId")
@@ -34,16 +34,19 @@ class Client:
     injected: Callable[[str, str], dict[str, Any]]
     moment: Callable[[Moment, Mapping[str, Any]], Moment] = field(default=_moment_as_named)
 
+    def named(self, event: str) -> Moment:
+        """What an event is by its name."""
+        return self.events.get(event.lower().replace("_", "").replace("-", ""), "other")
+
     def told(self, event: str, given: Mapping[str, Any]) -> Told:
         """What its hook says. Anything that is missing or of another type is taken as not said."""
-        moment = self.events.get(event.lower().replace("_", "").replace("-", ""), "other")
         return Told(
             client=self.name,
-            moment=self.moment(moment, given),
+            moment=self.moment(self.named(event), given),
             event=_text(given, ("hook_event_name", "hookEventName")) or event,
-            session=_text(given, _SESSION),
-            cwd=_text(given, ("cwd",)),
-            roots=_texts(given, _ROOTS),
+            session=conversation_name(_text(given, _SESSION)),
+            cwd=folder_name(_text(given, ("cwd",))),
+            roots=_folders(given, _ROOTS),
             prompt=_text(given, _PROMPT),
             answer=_text(given, _ANSWER),
             transcript=_text(given, _TRANSCRIPT),
@@ -54,9 +57,9 @@ def _text(given: Mapping[str, Any], names: tuple[str, ...]) -> str:
     return next((value for name in names if isinstance(value := given.get(name), str) and value), "")
 
 
-def _texts(given: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
+def _folders(given: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
     found = next((value for name in names if isinstance(value := given.get(name), list)), [])
-    return tuple(one for one in found if isinstance(one, str) and one)[:MOST_ROOTS]
+    return tuple(name for one in found[:MOST_ROOTS] if isinstance(one, str) and (name := folder_name(one)))
 
 
 def hook_specific(event: str, context: str) -> dict[str, Any]:

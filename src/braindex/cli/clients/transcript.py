@@ -31,8 +31,8 @@ def _said(path: str) -> Iterator[tuple[str, str]]:
         if not isinstance(row, dict) or any(row.get(name) for name in _NOT_SAID):
             continue
         who = row.get("type")
-        if who in _USERS | _AGENTS and (text := _text(row)).strip():
-            yield str(who), text
+        if isinstance(who, str) and who in _USERS | _AGENTS and (text := _text(row)).strip():
+            yield who, text
 
 
 def _text(row: Mapping[str, Any]) -> str:
