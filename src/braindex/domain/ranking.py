@@ -295,6 +295,11 @@ def _measure_exact(analysis: Analysis, candidates: Sequence[Candidate]) -> None:
             one.exact *= 1.0 if one.exact >= 1.0 else 0.5
 
 
+# Of what bears the very name that was asked for, beside a better copy: right behind it. A heading called like a function
+# came eleventh otherwise, behind everything that only resembles the name.
+NAMED_LEAST: Final = 0.5
+
+
 def _penalties(analysis: Analysis, candidates: Sequence[Candidate], waived: Waived) -> list[float]:
     """Each candidate's factor. What was asked for by its very name is held back only behind a better copy of it."""
     old = old_folders({one.entity.path for one in candidates})
@@ -307,7 +312,7 @@ def _penalties(analysis: Analysis, candidates: Sequence[Candidate], waived: Waiv
     named = [index for index, one in enumerate(candidates) if one.exact >= 1.0 or one.pointed]
     best = max((factors[index] for index in named), default=1.0)
     for index in named:
-        factors[index] /= best
+        factors[index] = max(NAMED_LEAST, factors[index] / best)
     return factors
 
 

@@ -128,6 +128,12 @@ def test_a_place_that_the_question_names_is_not_held_back() -> None:
     )
 
 
+def test_a_heading_that_bears_the_name_of_a_function_comes_right_behind_it() -> None:
+    function, heading = _candidate(_entity("render")), _candidate(_entity("render", "docs/a.md", "heading"))
+    like = [_candidate(_entity(f"render_{number}", f"src/b{number}.py")) for number in range(5)]
+    assert _order("render", *like, heading, function)[:2] == ["src/a.py:render", "docs/a.md:render"]
+
+
 def test_a_heading_asked_for_by_its_own_text_is_not_held_back_as_prose() -> None:
     heading = _candidate(_entity("Running Tests", "Readme.md", "heading"), dense=0.4, lexical=2.0)
     code = _candidate(_entity("run_tests", "src/a.py"), dense=0.9, lexical=2.0)
