@@ -1,5 +1,6 @@
 """What tests share: an application over a fresh data folder, and projects made of a few files."""
 
+import logging
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -34,6 +35,19 @@ def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     foreign = ("CLAUDE_PROJECT_DIR", "OLLAMA_API_KEY", "OPENAI_API_KEY", "OPENAI_CUSTOM_HEADERS")
     for name in (*PROXIES, *foreign, *(row.name for row in SETTINGS)):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _restored_logging() -> Iterator[None]:
+    """A command sets up logging for its process, and this one is the tests'."""
+    root = logging.getLogger()
+    before, level, own = list(root.handlers), root.level, logging.getLogger("braindex").level
+    yield
+    for handler in [one for one in root.handlers if one not in before]:
+        root.removeHandler(handler)
+        handler.close()
+    root.setLevel(level)
+    logging.getLogger("braindex").setLevel(own)
 
 
 @pytest.fixture

@@ -1,8 +1,7 @@
 """`braindex doctor` as people and scripts call it."""
 
 import json
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +15,6 @@ from braindex.cli.main import main
 
 FILES = {"cart.py": "def total(cart):\n    return sum(cart)\n"}
 Run = Callable[..., tuple[int, str]]
-
-
-@pytest.fixture(autouse=True)
-def _restored_logging() -> Iterator[None]:
-    """A command sets up logging for its process, and this one is the tests'."""
-    root = logging.getLogger()
-    before, level, own = list(root.handlers), root.level, logging.getLogger("braindex").level
-    yield
-    for handler in [one for one in root.handlers if one not in before]:
-        root.removeHandler(handler)
-        handler.close()
-    root.setLevel(level)
-    logging.getLogger("braindex").setLevel(own)
 
 
 @pytest.fixture
