@@ -166,7 +166,7 @@ def test_episodes_are_recalled_by_what_was_asked_and_by_what_came_of_it(app, wor
 
 def test_an_episode_is_recalled_within_its_window_and_a_note_for_ever(app, workspace):
     old = "2020-01-01T00:00:00Z"
-    episode = Episode(derived_id("1"), "review", "", "", old, "review of the date parser", "approve")
+    episode = Episode(derived_id("1"), "review", "", "", old, "review of the date parser", "approved", "approve")
     app.memories.record(workspace, episode)
     assert app.memories.similar(workspace, "review of the date parser", 5) == []
     assert app.memories.similar(workspace, "review of the date parser", 5, days=36_500)
@@ -174,6 +174,25 @@ def test_an_episode_is_recalled_within_its_window_and_a_note_for_ever(app, works
     line = json.dumps({"type": "note", "text": "The date parser is by Ada", "created": old})
     app.notes.take(workspace, line)
     assert app.memories.similar(workspace, "who wrote the date parser, Ada?", 5)
+
+
+def test_a_review_that_nobody_judged_is_told_to_nobody_but_reviews(app, workspace):
+    app.memories.record(
+        workspace, Episode(derived_id("1"), "review", "", "", now(), "changed: parse_date", "not judged")
+    )
+    assert app.memories.similar(workspace, "changed: parse_date", 5) == []
+    assert app.memories.similar(workspace, "changed: parse_date", 5, kind="review")
+
+
+@pytest.mark.parametrize("asked", ["parse_date", "dates.py:1", "definition of parse_date"])
+def test_a_question_about_a_place_has_the_code_first(app, workspace, asked):
+    app.notes.save(workspace, "parse_date in dates.py:1, the definition of parse_date", "where")
+    assert sources(app, workspace, asked)[0].path == "dates.py"
+
+
+def test_an_answer_of_few_sources_has_no_room_for_notes(app, workspace):
+    app.notes.save(workspace, DECISION, "decision")
+    assert [one.kind for one in sources(app, workspace, DECISION, limit=1)] == ["function"]
 
 
 def test_an_export_that_is_taken_in_again_changes_nothing(app, workspace, tmp_path):

@@ -114,6 +114,13 @@ def counted(repo: Repo) -> str:
     return repo.commit({"cart.py": CART.replace("cart.append(item)\n", "cart.append(item)\n    return len(cart)\n")})
 
 
+def counted_otherwise(repo: Repo) -> str:
+    """One after it that changes `add_item` again."""
+    return repo.commit(
+        {"cart.py": CART.replace("cart.append(item)\n", "cart.append(item)\n    return len(cart) or None\n")}
+    )
+
+
 def review(app: App, workspace: Workspace, revision: str = "HEAD", **more: Any) -> Review:
     return app.reviews.review(workspace, Wanted(revision), **more)
 
@@ -617,6 +624,7 @@ def test_a_memory_that_another_process_keeps_to_itself_costs_the_similar_reviews
 ):
     counted(repo)
     remembered(app, review(app, workspace))
+    counted_otherwise(repo)
     path = app.workspaces.folder(workspace) / "memory.db"
     opened = list[float]()
     opening = MemoryStore.open
@@ -640,6 +648,7 @@ def test_a_memory_that_another_process_keeps_to_itself_costs_the_similar_reviews
 def test_similar_reviews_are_found_while_another_process_writes(app, workspace, repo, monkeypatch):
     counted(repo)
     first = remembered(app, review(app, workspace))
+    counted_otherwise(repo)
     monkeypatch.setattr("braindex.services.memories.LOOK_SECONDS", 0.0)
     path = app.workspaces.folder(workspace) / "memory.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
@@ -647,6 +656,12 @@ def test_similar_reviews_are_found_while_another_process_writes(app, workspace, 
         other.execute("BEGIN IMMEDIATE")
         found = review(app, workspace)
     assert [one.id for one in found.similar] == [first.id]
+
+
+def test_a_change_is_not_similar_to_itself(app, workspace, repo):
+    counted(repo)
+    remembered(app, review(app, workspace))
+    assert review(app, workspace).similar == ()
 
 
 def test_a_memory_that_cannot_be_read_costs_the_similar_reviews_alone(app, workspace, repo):

@@ -295,8 +295,8 @@ def _measure_exact(analysis: Analysis, candidates: Sequence[Candidate]) -> None:
             one.exact *= 1.0 if one.exact >= 1.0 else 0.5
 
 
-# Of what bears the very name that was asked for, beside a better copy: right behind it. A heading called like a function
-# came eleventh otherwise, behind everything that only resembles the name.
+# Of what bears the very name that was asked for, beside a better copy: right behind it. A heading called like a
+# function came eleventh otherwise, behind everything that only resembles the name.
 NAMED_LEAST: Final = 0.5
 
 

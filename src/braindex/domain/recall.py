@@ -79,6 +79,11 @@ def text_of(memory: Memory) -> str:
     return f"{memory.prompt}\n{memory.summary}"
 
 
+def tells(memory: Memory) -> bool:
+    """Whether a memory says anything beside what was asked: a review that nobody judged does not."""
+    return not (isinstance(memory, Episode) and memory.kind == "review" and not memory.outcome)
+
+
 def names_in(text: str) -> list[str]:
     """What stands in a text as a name of code, each once, in order: `name`, name(), snake_case, camelCase."""
     return list(dict.fromkeys(match[1] or match[0] for match in _IDENTIFIER.finditer(text)))

@@ -239,7 +239,8 @@ def _joined(code: "Sequence[_Found]", memories: Sequence[Recalled], analysis: An
     """The code with the memories in their places, at most `limit` in all; of the code, the last make room."""
     kept = list(code[: max(0, limit - len(memories))])
     budget = EXCERPT_TOKENS // _DEFAULT_LIMIT * 2
-    for place, one in reversed(placed([found.source for found in kept], memories)):
+    pinned = analysis.type in {"symbol", "error"} or bool(analysis.mentions)
+    for place, one in reversed(placed([found.source for found in kept], memories, pinned=pinned)):
         kept.insert(place, _Found(as_source(one, analysis.text, budget), None, analysis, one))
     return kept
 

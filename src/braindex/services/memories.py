@@ -24,7 +24,7 @@ from braindex.domain.memories import (
 )
 from braindex.domain.ports import Passage, Vector
 from braindex.domain.ranking import inverse_frequency
-from braindex.domain.recall import SAME, WINDOW_DAYS, Recalled, names_in, scored, shared_words, telling_terms
+from braindex.domain.recall import SAME, WINDOW_DAYS, Recalled, names_in, scored, shared_words, telling_terms, tells
 from braindex.domain.results import Workspace
 from braindex.domain.secrets import redacted
 from braindex.registry.failures import StoreLocked
@@ -198,9 +198,7 @@ class Memories:
                 found += self._near(store, asked, "note", None, unasked=unasked)
             if what != "note":
                 near = self._near(store, asked, "episode", _earlier(days), unasked=unasked)
-                found += [
-                    one for one in near if kind is None or (isinstance(one.memory, Episode) and one.memory.kind == kind)
-                ]
+                found += [one for one in near if (tells(one.memory) if kind is None else _is_kind(one.memory, kind))]
             return _best(found, limit)
 
         found = self._reading(workspace, list[Recalled](), look, UNASKED_LOOK_SECONDS if unasked else LOOK_SECONDS)
@@ -271,6 +269,10 @@ class Memories:
                 return use(store)
         except NoMemoryYet:
             return nothing
+
+
+def _is_kind(memory: Memory, kind: str) -> bool:
+    return isinstance(memory, Episode) and memory.kind == kind
 
 
 def _best(found: Sequence[Recalled], limit: int) -> list[Recalled]:

@@ -28,7 +28,9 @@ def remembered(
     only = _only(question.kind)
     if question.language or (question.kind and only is None):
         return []
-    limit = question.limit if only else max(1, question.limit // SHARE)
+    limit = question.limit if only else question.limit // SHARE
+    if not limit:
+        return []
     ties = Ties(store, Path(workspace.path), options)
 
     def search() -> list[Recalled]:
@@ -90,12 +92,13 @@ def _remark(one: Recalled) -> str:
     return "; ".join(parts)
 
 
-def placed(code: Sequence[Source], memories: Sequence[Recalled]) -> list[tuple[int, Recalled]]:
-    """Where each memory goes: behind the code whose vector is nearer to the question than the memory's score says. The
-    places are indexes into the code's order, not falling.
+def placed(code: Sequence[Source], memories: Sequence[Recalled], *, pinned: bool) -> list[tuple[int, Recalled]]:
+    """Where each memory goes: behind the code whose vector is nearer to the question than the memory's score says, and
+    behind the first where the question is `pinned` to a place in the code. The places are indexes into the code's
+    order, not falling.
     """
     found = list[tuple[int, Recalled]]()
-    place = 0
+    place = 1 if pinned and code else 0
     for one in memories:
         nearer = [at for at, source in enumerate(code) if cosine(source.distance) >= one.score]
         place = max(place, nearer[-1] + 1 if nearer else 0)

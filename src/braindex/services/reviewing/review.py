@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, cast
 
 from braindex.domain.changes import Changes, Repository, Wanted
 from braindex.domain.entities import CALLABLE_KINDS, TYPE_KINDS
@@ -15,6 +15,7 @@ from braindex.domain.recall import Recalled
 from braindex.domain.results import Workspace
 from braindex.domain.review_text import structural_subject
 from braindex.domain.reviews import Callers, FileSummary, PastReview, Review, Touched
+from braindex.domain.secrets import redacted
 from braindex.registry.index import IndexStore
 from braindex.services.freshness import Freshness
 from braindex.services.memories import Memories, quietly
@@ -27,6 +28,7 @@ from braindex.services.workspaces import Workspaces
 KIND: Final = "review"  # of the episodes that reviews are stored as
 SIMILAR: Final = 5
 SIMILAR_DAYS: Final = 90
+_SAME_CHANGE: Final = 20  # reviews of the very same change that are passed over
 _CALLED: Final = CALLABLE_KINDS | TYPE_KINDS
 _MOST_CALLED: Final = 15  # entities whose callers are looked for
 _MOST_CALLERS: Final = 5  # of each
@@ -95,7 +97,9 @@ class Reviews:
         looked = self.looked(workspace, wanted, refresh)
         if not with_engine:
             return replace(looked, reason=NOT_WANTED)
-        return self._judge.judged(Path(workspace.path), looked, lambda subject: self.similar(workspace, subject))
+        return self._judge.judged(
+            Path(workspace.path), looked, lambda subject: self.similar(workspace, subject, looked)
+        )
 
     def looked(self, workspace: Workspace, wanted: Wanted, refresh: Callable[[], None] = lambda: None) -> Review:
         """All that is known of a change without an engine. Raises what `review` raises."""
@@ -119,22 +123,28 @@ class Reviews:
 
         looked = self._workspaces.with_index(workspace, look)
         troubles = list[BraindexError]()
-        similar = self.similar(workspace, looked.subject, troubles.append)
+        similar = self.similar(workspace, looked.subject, looked, troubles.append)
         unread = (f"the memory could not be searched for notes and similar reviews: {one}" for one in troubles)
         return replace(looked, similar=similar, notes=(*looked.notes, *unread))
 
     def similar(
-        self, workspace: Workspace, subject: str, told: Callable[[BraindexError], None] = lambda _: None
+        self,
+        workspace: Workspace,
+        subject: str,
+        looked: Review | None = None,
+        told: Callable[[BraindexError], None] = lambda _: None,
     ) -> tuple[PastReview, ...]:
-        """The reviews of similar changes in this workspace, at most five of the last 90 days, the nearest first. None
-        where the memory cannot be read; `told` learns why.
+        """The reviews of similar changes in this workspace, at most five of the last 90 days, nearest first, none of
+        the very change that is `looked` at, and none where the memory cannot be read; `told` learns why.
         """
 
         def search() -> list[Recalled]:
-            return self._memories.similar(workspace, subject, SIMILAR, what="episode", days=SIMILAR_DAYS, kind=KIND)
+            most = SIMILAR + _SAME_CHANGE
+            return self._memories.similar(workspace, subject, most, what="episode", days=SIMILAR_DAYS, kind=KIND)
 
-        found = quietly(search, list[Recalled](), told)
-        return tuple(_past(one.memory, one.distance) for one in found if isinstance(one.memory, Episode))
+        found = [one for one in quietly(search, list[Recalled](), told) if isinstance(one.memory, Episode)]
+        others = [one for one in found if looked is None or not _is_same(cast("Episode", one.memory), looked)]
+        return tuple(_past(cast("Episode", one.memory), one.distance) for one in others[:SIMILAR])
 
     def _structure(
         self, store: IndexStore, root: Path, repository: Repository, changes: Changes
@@ -167,6 +177,12 @@ def _called_by(store: IndexStore, one: Touched) -> Callers:
     links, _ = callers(store, one.head, _MOST_READ)
     near = [link for link in links if link.path == one.path]
     return Callers(one, tuple(near[:_MOST_CALLERS]), max(0, len(near) - _MOST_CALLERS))
+
+
+def _is_same(one: Episode, looked: Review) -> bool:
+    """Whether a review was of the same commit, or where there is none yet, of a change told in the same words."""
+    commit = looked.changes.commit
+    return one.commit == commit if commit and one.commit else one.prompt == redacted(looked.subject)
 
 
 def _past(one: Episode, distance: float | None) -> PastReview:
