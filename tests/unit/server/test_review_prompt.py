@@ -50,6 +50,7 @@ async def test_it_gives_the_change_with_what_it_touches_and_how_to_review_it(pro
 async def test_similar_reviews_are_in_it_and_secrets_are_not(app, prompted, repo):
     workspace = app.workspaces.open(repo.root)
     app.afterwards.run(app.afterwards.of(app.reviews.review(workspace, Wanted("HEAD"))))
+    repo.commit({"cart.py": f"def add(cart):\n    return [cart, cart]  # token={SECRET}\n"})
     text = await prompted(changes="HEAD")
     assert "Similar reviews from the last 90 days" in text
     assert SECRET not in text
