@@ -1,9 +1,7 @@
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 from mcp import Client
@@ -17,7 +15,6 @@ from braindex.indexing.passages import VERSION
 from braindex.server.create import create_server
 from braindex.services import freshness, ingest
 from braindex.services.ask import PathNotThere
-from braindex.services.looks import Looks
 
 PROJECT = {
     "src/sessions.py": (
@@ -170,16 +167,8 @@ def test_a_file_that_cannot_be_indexed_is_not_looked_into_at_every_question(late
 def test_an_answer_that_could_not_wait_for_the_look_at_the_disk_says_so(later, monkeypatch) -> None:
     app, workspace, root = later
     monkeypatch.setattr(freshness, "LOOK_TIME", 0.0)
-    may_look, looked = threading.Event(), Looks._looked
-
-    def held_up(looks: Looks, *arguments: Any) -> Any:
-        may_look.wait(60)
-        return looked(looks, *arguments)
-
-    monkeypatch.setattr(Looks, "_looked", held_up)
     (root / "src" / "fresh.py").write_text("def brand_new_function():\n    return 1\n")
     coverages = [_ask(app, workspace, "brand_new_function").coverage]
-    may_look.set()
     assert "newest edits may be missing" in coverages[0]
     while coverages[-1]:
         coverages.append(_ask(app, workspace, "brand_new_function").coverage)

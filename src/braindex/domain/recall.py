@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any, Final
 
 from braindex.domain.citations import citation
@@ -127,11 +126,6 @@ def scored(distance: float | None, shared: Shared, *, unasked: bool = False) -> 
     least = ENOUGH_WITH_NAME if shared.name else ENOUGH
     enough = score >= least if distance is not None else shared.share >= ENOUGH_WORDS
     return score if enough and (not unasked or shared.held >= ENOUGH_HELD) else None
-
-
-def window(now: str, days: int, earlier: Callable[[str, timedelta], str]) -> str:
-    """The time from which on episodes count."""
-    return earlier(now, timedelta(days=days))
 
 
 def told(recalled: Recalled, question: str) -> str:

@@ -5,15 +5,10 @@ import stat
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from braindex.domain.results import Skipped
 from braindex.indexing.ignore import GITIGNORE, MEMIGNORE, RuleFile, read_rules
-from braindex.indexing.opening import Unreadable, read_file
-
-# A `.git` file and `commondir` hold one path.
-_POINTER_BYTES: Final = 8192
-_SHARES: Final = ("\\\\", "//")
+from braindex.indexing.opening import pointer
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +99,8 @@ def _git_directory(git: Path) -> Path:
     """
     if os.path.isdir(git):  # not Path.is_dir, which raises for a link into a folder that may not be entered
         return git
-    directory = git.parent / _pointer(git).removeprefix("gitdir:").strip()
-    return directory / _pointer(directory / "commondir")
-
-
-def _pointer(path: Path) -> str:
-    try:
-        target = read_file(str(path), _POINTER_BYTES).decode("utf-8", "surrogateescape").strip()
-    except Unreadable:
-        return ""
-    # A share on another machine is not asked for because a file says so.
-    return "" if target.removeprefix("gitdir:").lstrip().startswith(_SHARES) else target
+    directory = git.parent / pointer(git).removeprefix("gitdir:").strip()
+    return directory / pointer(directory / "commondir")
 
 
 def _is_plain_file(path: Path) -> bool:

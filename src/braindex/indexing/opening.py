@@ -18,6 +18,8 @@ _FILE_FLAGS: Final = (
 )
 _FOLDER_FLAGS: Final = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _CHUNK: Final = 1 << 20  # what one read allocates
+_POINTER_BYTES: Final = 8192
+_SHARES: Final = ("\\\\", "//")
 _HAS_OPENAT: Final = os.open in os.supports_dir_fd and _NO_FOLLOW != 0
 
 
@@ -110,3 +112,13 @@ def _take(handle: int, limit: int) -> bytes:
         return b"".join(parts)
     finally:
         os.close(handle)
+
+
+def pointer(path: Path) -> str:
+    """The path that a `.git` file or `commondir` holds; "" where there is none that may be followed."""
+    try:
+        target = read_file(str(path), _POINTER_BYTES).decode("utf-8", "surrogateescape").strip()
+    except Unreadable:
+        return ""
+    # A share on another machine is not asked for because a file says so.
+    return "" if target.removeprefix("gitdir:").lstrip().startswith(_SHARES) else target

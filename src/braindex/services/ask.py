@@ -150,17 +150,11 @@ class Asking:
         from braindex.services.verify import Verifier  # noqa: PLC0415 - a server's start needs no parser
 
         def look(store: IndexStore) -> _Looked:
-            asked, generation = self._freshness.begin(workspace, store), store.generation()
-            early = None if asked is None else found(store)
-            coverage = self._freshness.take_in(workspace, root, store, asked)
-            looked = early if early is not None and store.generation() == generation else found(store)
-            return replace(looked, coverage="; ".join(part for part in (coverage, looked.coverage) if part))
-
-        def found(store: IndexStore) -> _Looked:
+            coverage = self._freshness.take_in(workspace, root, store)
             _check_path(question.path, root, store)
             recalled = remembered(self._memories, store, workspace, question, options)
             if question.kind in MEMORY_KINDS:
-                return _Looked(_joined([], recalled, analyse(question.text), question.limit), "", None)
+                return _Looked(_joined([], recalled, analyse(question.text), question.limit), coverage, None)
             retrieved = self._arms.retriever(workspace, self._workspaces.folder(workspace), store).retrieve(
                 question.text,
                 EntityFilter(question.path, question.kind, question.language),
@@ -168,7 +162,8 @@ class Asking:
             )
             code = self._sources(store, retrieved, Verifier(root, options), question)
             sources = _joined(code, recalled, retrieved.analysis, question.limit)
-            return _Looked(sources, retrieved.note, related_to(store, question.text))
+            coverage = "; ".join(part for part in (coverage, retrieved.note) if part)
+            return _Looked(sources, coverage, related_to(store, question.text))
 
         return self._workspaces.with_index(workspace, look)
 

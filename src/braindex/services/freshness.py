@@ -37,26 +37,12 @@ class Freshness:
         self._rebuilds: dict[str, ScanHandle] = {}
         self._lock = threading.Lock()
 
-    def begin(self, workspace: Workspace, store: IndexStore) -> float | None:
-        """Begins to look for what changed, and returns when that was: what the index says can be put together in the
-        meantime, and counts if it is the same when `take_in` is through. None where the index has to be waited for.
-        """
-        asked = time.monotonic()
-        if store.scan_marks().last_scan is None or not self._scans.fits(workspace, store):
-            return None
-        if self._scans.running(workspace) is not None:
-            return None
-        if asked - self._scans.current_as_of(workspace) >= self._pause(workspace):
-            self.looks.begun(workspace, lambda look: self._take_up(workspace, look))
-        return asked
-
-    def take_in(self, workspace: Workspace, root: Path, store: IndexStore, asked: float | None = None) -> str:  # noqa: ARG002 - the root is known to be there
+    def take_in(self, workspace: Workspace, root: Path, store: IndexStore) -> str:  # noqa: ARG002 - the root is known to be there
         """Brings the workspace up to date as far as time allows; says in one line what is still behind, else "".
-        `asked` is when that was asked for, by default now: what `begin` returned.
 
         Starts the first scan of a workspace that never had one, or joins that of another process, and raises its error.
         """
-        asked = time.monotonic() if asked is None else asked
+        asked = time.monotonic()
         if store.scan_marks().last_scan is None:
             line = self._first_scan(workspace, store)
             if line or self._scans.current_as_of(workspace) >= asked:
@@ -103,7 +89,7 @@ class Freshness:
             look_time = max(LOOK_TIME, deadline - time.monotonic())
         elif asked - self._scans.current_as_of(workspace) < self._pause(workspace):
             return ""
-        look = self._look(workspace, asked, look_time)
+        look = self._look(workspace, look_time)
         if not look.done.is_set():
             return _STILL_LOOKING
         if not look.behind or look.scan is None:
@@ -115,28 +101,21 @@ class Freshness:
         look = self.looks.last(workspace)
         return 0.0 if look is None or look.cost <= QUICK_LOOK else min(LOOK_EVERY, LOOK_SHARE * look.cost)
 
-    def _look(self, workspace: Workspace, asked: float, wait: float) -> Look:
-        """A look at the disk as it was when it was asked for, or later, done or not after a short wait, and the scan of
-        what it found.
-        """
+    def _look(self, workspace: Workspace, wait: float) -> Look:
+        """A look at the disk as it is now, done or not after a short wait, and the scan of what it found."""
 
         def take_up(look: Look) -> None:
             self._take_up(workspace, look)
 
-        look = self._since(workspace, asked) or self.looks.begun(workspace, take_up)
-        until = time.monotonic() + wait
+        asked = time.monotonic()
+        look = self.looks.begun(workspace, take_up)
         look.done.wait(wait)
         if look.done.is_set() and look.began < asked and not look.behind:  # it may have passed by what changed since
             look = self.looks.begun(workspace, take_up)
-            look.done.wait(max(0.0, until - time.monotonic()))
+            look.done.wait(max(0.0, asked + wait - time.monotonic()))
         if look.done.is_set():
             take_up(look)
         return look
-
-    def _since(self, workspace: Workspace, asked: float) -> Look | None:
-        """A look that began when it was asked for, or later, whether it is done or not."""
-        last = self.looks.last(workspace)
-        return last if last is not None and last.began >= asked and not last.error else None
 
     def _take_up(self, workspace: Workspace, look: Look) -> None:
         """Starts the scan of what a look found, once; also where files that have to be read make looks long."""

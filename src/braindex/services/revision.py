@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 from typing import Final
 
+from braindex.indexing.opening import pointer
+
 _HASH: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REFERENCE: Final = re.compile(r"ref: (refs/[^\0\n]{1,400})")
 _LARGEST: Final = 4_000_000  # bytes of a file of packed references
@@ -30,7 +32,7 @@ def _commit_in(git: Path) -> str:
     reference = _REFERENCE.fullmatch(head)
     if reference is None or ".." in reference[1]:
         return ""
-    shared = _text(git / "commondir")
+    shared = pointer(git / "commondir")
     for place in (git, git / shared) if shared else (git,):
         found = _text(place / reference[1])
         if _HASH.fullmatch(found):
@@ -48,7 +50,7 @@ def _git_folder(folder: str) -> Path | None:
         if git.is_dir():
             return git
         if git.is_file():  # of a worktree or a submodule: it names the place
-            named = _text(git).removeprefix("gitdir: ")
+            named = pointer(git).removeprefix("gitdir:").strip()
             return one / named if named else None
     return None
 
