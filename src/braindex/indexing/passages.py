@@ -19,7 +19,7 @@ from braindex.languages import language_for
 
 # Part of what an index says it was made with: raised whenever entities, passages or terms come out differently, so that
 # an upgrade indexes every file anew instead of mixing old and new.
-VERSION: Final = 5
+VERSION: Final = 6
 INDEXED_CHARACTERS: Final = 8000  # of a body; what comes later repeats the words of what came before
 _DOC_CHARACTERS: Final = 4000
 _MOST_OVERLAP: Final = 8  # functions inside each other that repeat what they enclose: more would be of quadratic size

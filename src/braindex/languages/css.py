@@ -11,13 +11,18 @@ _STATEMENT: Final = re.compile(rb"(?m)^[ \t]*@(?!import|charset|namespace)[\w-][
 _NOT_BLANK: Final = re.compile(rb"\S")
 _ASCII: Final = bytes(range(128)) + b"x" * 128
 _COMMENT: Final = re.compile(r"(?s)/\*.*?(?:\*/|\Z)")
+_NESTED_BEHIND: Final = re.compile(rb"(?<=[\w\]\)*])([ \t]+)&")
 
 
 def _plain(data: bytes) -> bytes:
-    """The grammar knows ASCII names only, few at-rules without a block, and takes `/*` in a string for a comment."""
+    """The grammar knows ASCII names only, few at-rules without a block, no `&` behind another selector, and takes `/*`
+    in a string for a comment.
+    """
     data = data.translate(_ASCII)
     if b"@" in data:
         data = _STATEMENT.sub(lambda match: _NOT_BLANK.sub(b" ", match.group()), data)
+    if b"&" in data:
+        data = _NESTED_BEHIND.sub(rb"\1x", data)
     return _STRING_OR_COMMENT.sub(_masked, data) if b"/*" in data else data
 
 

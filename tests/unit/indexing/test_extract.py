@@ -95,6 +95,24 @@ def test_the_span_holds_decorators_while_the_line_is_the_definitions_own():
     assert entity.decorators == ("a", "b(1)")
 
 
+def test_an_abstract_class_that_is_exported_without_a_name_is_a_class():
+    source = "export default abstract class extends Base<T> {\n  run(): void {}\n}\n"
+    assert [(one.kind, one.qualified_name, one.signature) for one in extract_entities("a.ts", source)] == [
+        ("class", "default", "export default abstract class extends Base<T>"),
+        ("method", "default.run", "run(): void"),
+    ]
+
+
+@pytest.mark.parametrize("selector", [".theme-dark &", "p > & + b & .c", "a[href] &", "& + &", "&:hover", "& .child"])
+def test_a_nested_selector_is_named_as_written_wherever_its_parent_stands_in_it(selector: str):
+    source = f".card {{\n  color: red;\n  {selector} {{ color: blue; }}\n  & .last {{ top: 0 }}\n}}\n"
+    assert [(one.name, one.parent, one.line) for one in extract_entities("a.css", source)] == [
+        (".card", "", 1),
+        (selector, ".card", 3),
+        ("& .last", ".card", 4),
+    ]
+
+
 def test_the_span_of_an_exported_class_holds_what_leads_up_to_it():
     source = "@Injectable()\nexport class Service {\n  @Get('/') list() {}\n}\n"
     service, listed = extract_entities("a.ts", source)
