@@ -2,11 +2,10 @@
 
 import json
 import re
-import sys
-import threading
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
+
+from loopback_server import JsonHandler, LoopbackServer  # type: ignore[import-not-found]  # beside this file
 
 KEY, TOKEN, REPOSITORY = "sk-loopback", "ghs_loopback", "owner/name"
 INVENTED = "no/such/file.py"  # what each review cites beside a line of the diff
@@ -14,22 +13,23 @@ _FILE = re.compile(r'<file path="([^"]+)"')
 _LINE = re.compile(r" *(\d+) \+")
 
 
-class Loopback:
-    """An HTTP server that keeps what it received: `received` are paths and bodies."""
+class _Handler(JsonHandler):  # type: ignore[misc,unused-ignore]
+    def answered(self) -> None:
+        body = self.body()
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.stand_in.received.append((self.path, body))
+        status, value = self.stand_in.answer(self.path, headers, body)
+        self.send(value, status)
+
+
+class Loopback(LoopbackServer):  # type: ignore[misc,unused-ignore]
+    """Keeps what it received: `received` are paths and bodies."""
+
+    handler = _Handler
 
     def __init__(self) -> None:
+        super().__init__()
         self.received: list[tuple[str, dict[str, Any]]] = []
-        handler = type("Handler", (_Handler,), {"stand_in": self})
-        self._server = _Server(("127.0.0.1", 0), handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
 
     def answer(self, path: str, headers: Mapping[str, str], body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         """The status and the body of an answer."""
@@ -117,29 +117,3 @@ def cited(asked: str) -> tuple[str, int]:
 def _call(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     function = {"name": name, "arguments": json.dumps(arguments)}
     return {"tool_calls": [{"id": f"call_{name}", "type": "function", "function": function}]}
-
-
-class _Server(ThreadingHTTPServer):
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        if not isinstance(sys.exception(), ConnectionError):  # a process that ends leaves its connection behind
-            super().handle_error(request, client_address)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    stand_in: Loopback
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))) or b"{}")
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        self.stand_in.received.append((self.path, body))
-        status, value = self.stand_in.answer(self.path, headers, body)
-        data = json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)

@@ -1,17 +1,19 @@
 """Work whose answer somebody waits for, but only so long: in a process of its own, so that nothing it does, not even a
-long call in C, holds up this one.
+long call in C, holds up this one; where processes cannot be copied (Windows), in a thread, which ends with this one.
 """
 
 import contextlib
 import os
 import select
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
 from typing import Final
 
 GOES_ON: Final = 15  # seconds that work which must come to its end has for that
+THREAD_GOES_ON: Final = 3  # the same in a thread: it cannot outlive this process, and somebody waits for that
 
 Work = Callable[[], bytes]
 """Returns its answer, which is not empty, and raises nothing."""
@@ -19,7 +21,9 @@ Work = Callable[[], bytes]
 
 def answer_within(seconds: float, work: Work, *, must_end: bool = False) -> bytes | None:
     """The answer, or None after so many seconds. Work that is not over by then is ended, or where it must come to its
-    end goes on unwatched, for at most GOES_ON seconds. Whoever calls this leaves by `os._exit`.
+    end goes on unwatched, for at most GOES_ON seconds; in a thread it is waited for, at most THREAD_GOES_ON seconds,
+    and its answer is late all the same. Nothing but the caller writes to standard output: what the work prints goes
+    nowhere. Whoever calls this leaves by `os._exit`.
     """
     if hasattr(os, "fork"):
         reading, writing = os.pipe()
@@ -37,7 +41,7 @@ def answer_within(seconds: float, work: Work, *, must_end: bool = False) -> byte
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(child, signal.SIGKILL)
             return said
-    return _in_a_thread(seconds, work)
+    return _in_a_thread(seconds, work, THREAD_GOES_ON if must_end else 0)
 
 
 def _work(work: Work, writing: int, seconds: int, *, alone: bool) -> None:
@@ -64,10 +68,16 @@ def _answer(reading: int, seconds: float) -> bytes | None:
     return None
 
 
-def _in_a_thread(seconds: float, work: Work) -> bytes | None:
-    """The same where processes cannot be copied."""
+def _in_a_thread(seconds: float, work: Work, goes_on: float) -> bytes | None:
+    """The same where processes cannot be copied. What the thread is at when this process leaves is cut off, as by a
+    kill: whatever is kept has to be written as a whole.
+    """
+    sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for good: the thread may go on
     answer: list[bytes] = []
     worker = threading.Thread(target=lambda: answer.append(work()), daemon=True)
     worker.start()
     worker.join(seconds)
-    return answer[0] if answer else None
+    said = answer[0] if answer else None
+    if said is None and goes_on > seconds:
+        worker.join(goes_on - seconds)
+    return said

@@ -108,8 +108,12 @@ def _work(client: Client, event: str, until: float) -> bytes:
 
 
 def _print(answer: bytes) -> None:
+    """All of it, however slowly it is read: half an answer is none."""
     try:
-        os.write(1, answer)
+        with contextlib.suppress(OSError):
+            os.set_blocking(1, True)
+        while answer:
+            answer = answer[os.write(1, answer) :]
     except OSError:
         log.warning("the answer of a hook could not be written")
 

@@ -270,6 +270,83 @@ print(os.read(said, 10).decode())
 """
 
 
+class TestWhereProcessesCannotBeCopied:
+    """As on Windows: the same hooks in a thread."""
+
+    def _hook(self, client: Client, event: str, **given: Any) -> "subprocess.CompletedProcess[bytes]":
+        said = json.dumps({"cwd": str(client.root), "session_id": "s1", **given}).encode()
+        return subprocess.run(
+            [sys.executable, "-P", "-c", _WITHOUT_FORK, "claude-code", event], input=said, cwd=client.root,
+            env=client.environ, capture_output=True, timeout=HUNG, check=False,
+        )  # fmt: skip
+
+    def test_a_turn_is_told_and_recorded(self, client: Client, app: App, workspace: Workspace) -> None:
+        done = self._hook(client, "UserPromptSubmit", prompt=ASKED)
+        assert (done.returncode, done.stderr) == (0, b"")
+        told = json.loads(done.stdout)  # one answer, and nothing that the work has printed
+        assert "Places in the code" in json.dumps(told) or "no answer" in client.log()  # of a busy machine
+        done = self._hook(client, "Stop", last_assistant_message=ANSWERED)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"{}\n", b"")
+        assert [(one.prompt, one.summary) for one in stored(app, workspace)] == [(ASKED, ANSWERED)]
+
+    def test_a_search_that_takes_too_long_is_answered_with_nothing_and_its_prompt_kept(
+        self, client: Client, app: App, workspace: Workspace
+    ) -> None:
+        app.close()
+        [path] = app.settings.brain_dir.rglob("index.db")
+        held = sqlite3.connect(path, isolation_level=None)
+        held.execute("PRAGMA locking_mode = EXCLUSIVE")
+        held.execute("BEGIN EXCLUSIVE")
+        done = self._hook(client, "UserPromptSubmit", prompt=ASKED)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"{}\n", b"")
+        assert "no answer within" in client.log()
+        held.close()
+        self._hook(client, "Stop", last_assistant_message=ANSWERED)
+        assert [(one.prompt, one.summary) for one in stored(app, workspace)] == [(ASKED, ANSWERED)]
+
+    def test_work_is_waited_for_only_where_it_must_come_to_its_end(self) -> None:
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", _IN_A_THREAD], env={"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True,
+            timeout=HUNG, check=False,
+        )  # fmt: skip
+        assert (done.stdout, done.stderr) == ("answer|None|None over|None given up|", "")
+
+
+_WITHOUT_FORK = """
+import os, sys
+del os.fork
+from braindex.cli import hooking, main
+work = hooking._work
+def printing(*arguments):
+    print("something of a library's", flush=True)
+    print("and a warning", file=sys.stderr, flush=True)
+    return work(*arguments)
+hooking._work = printing
+main.main(["hook", *sys.argv[1:]])
+"""
+_IN_A_THREAD = """
+import os, threading
+del os.fork
+from braindex.cli import deadline
+never, over = threading.Event(), threading.Event()
+deadline.THREAD_GOES_ON = 60
+def told(text):
+    os.write(1, f"{text}|".encode())
+def slow():
+    print("late")
+    over.wait(0.2)
+    over.set()
+    return b"late"
+told(deadline.answer_within(60, lambda: b"answer").decode())
+told(deadline.answer_within(0.01, never.wait))
+said = deadline.answer_within(0.01, slow, must_end=True)
+told(f"{said} {'over' if over.is_set() else 'cut'}")
+deadline.THREAD_GOES_ON = 0.1
+told(f"{deadline.answer_within(0.01, never.wait, must_end=True)} given up")
+os._exit(0)
+"""
+
+
 class TestAroundAnyAgent:
     @pytest.fixture(autouse=True)
     def _settings(self, monkeypatch: pytest.MonkeyPatch, app: App) -> None:
