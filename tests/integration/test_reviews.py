@@ -192,6 +192,15 @@ def test_the_third_review_finds_the_first_as_similar_and_not_the_second(app, wor
     assert second.id not in {one.id for one in third.similar}
 
 
+def test_an_earlier_review_of_this_very_change_hides_none_that_says_the_same_of_another(app, workspace, repo):
+    counted(repo)
+    first = remembered(app, review(app, workspace))
+    repo.commit({"cart.py": CART.replace("cart.append(item)", "cart.insert(0, item)")})
+    remembered(app, review(app, workspace))
+    again = review(app, workspace)
+    assert [one.id for one in again.similar] == [first.id]
+
+
 def test_an_engine_judges_with_similar_reviews_entities_and_callers_before_it(deepseek, make_app, repo):
     app = make_app(**cloud(deepseek))
     workspace = app.workspaces.open(repo.root)

@@ -200,11 +200,12 @@ class Memories:
         kind: str | None = None,
         staleness: Staleness | None = None,
         unasked: bool = False,
+        leave_out: Callable[[Memory], bool] = lambda _: False,
     ) -> list[Recalled]:
         """The memories nearest to a text that have enough to do with it, best first, nearly the same ones as one.
 
         Notes are of any age, episodes of the last `days` days, of one `kind` where it is given. What is `unasked` for,
-        in a hook, needs more. Raises StoreLocked soon where another process keeps readers out.
+        in a hook, needs more. What is to `leave_out` stands for no other one either. Raises StoreLocked soon where another process keeps readers out.
         """
         asked = text[:_LONGEST_ASKED]
 
@@ -216,7 +217,7 @@ class Memories:
             if what != "note":
                 near = self._near(store, asked, "episode", _earlier(days), unasked=unasked)
                 found += [one for one in near if (tells(one.memory) if kind is None else _is_kind(one.memory, kind))]
-            return _best(found, limit)
+            return _best([one for one in found if not leave_out(one.memory)], limit)
 
         found = self._reading(workspace, list[Recalled](), look, UNASKED_LOOK_SECONDS if unasked else LOOK_SECONDS)
         notes = [one.memory for one in found if isinstance(one.memory, Note) and one.memory.about]

@@ -38,7 +38,7 @@ def list_known(invocation: Invocation) -> int:
 def drop(invocation: Invocation) -> int:
     workspaces = invocation.app.workspaces
     workspace = workspaces.find(invocation.arguments.reference)
-    question = f"Forget everything about {_named(workspace)}, its notes included? The folder itself stays."
+    question = f"Forget everything about {_named(workspace)}, its notes and episodes included? The folder itself stays."
     if not confirm(question, yes=invocation.arguments.yes):
         note("braindex: nothing was dropped")
         return FAILED

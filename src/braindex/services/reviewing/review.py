@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Protocol, cast
+from typing import Final, Protocol
 
 from braindex.domain.changes import Changes, Repository, Wanted
 from braindex.domain.entities import CALLABLE_KINDS, TYPE_KINDS
 from braindex.domain.errors import BraindexError
-from braindex.domain.memories import Episode
+from braindex.domain.memories import Episode, Memory
 from braindex.domain.options import WorkspaceOptions
 from braindex.domain.penalties import is_test
 from braindex.domain.recall import Recalled
@@ -28,7 +28,6 @@ from braindex.services.workspaces import Workspaces
 KIND: Final = "review"  # of the episodes that reviews are stored as
 SIMILAR: Final = 5
 SIMILAR_DAYS: Final = 90
-_SAME_CHANGE: Final = 20  # reviews of the very same change that are passed over
 _CALLED: Final = CALLABLE_KINDS | TYPE_KINDS
 _MOST_CALLED: Final = 15  # entities whose callers are looked for
 _MOST_CALLERS: Final = 5  # of each
@@ -138,13 +137,16 @@ class Reviews:
         the very change that is `looked` at, and none where the memory cannot be read; `told` learns why.
         """
 
-        def search() -> list[Recalled]:
-            most = SIMILAR + _SAME_CHANGE
-            return self._memories.similar(workspace, subject, most, what="episode", days=SIMILAR_DAYS, kind=KIND)
+        def is_same(one: Memory) -> bool:
+            return looked is not None and isinstance(one, Episode) and _is_same(one, looked)
 
-        found = [one for one in quietly(search, list[Recalled](), told) if isinstance(one.memory, Episode)]
-        others = [one for one in found if looked is None or not _is_same(cast("Episode", one.memory), looked)]
-        return tuple(_past(cast("Episode", one.memory), one.distance) for one in others[:SIMILAR])
+        def search() -> list[Recalled]:
+            return self._memories.similar(
+                workspace, subject, SIMILAR, what="episode", days=SIMILAR_DAYS, kind=KIND, leave_out=is_same
+            )
+
+        found = quietly(search, list[Recalled](), told)
+        return tuple(_past(one.memory, one.distance) for one in found if isinstance(one.memory, Episode))
 
     def _structure(
         self, store: IndexStore, root: Path, repository: Repository, changes: Changes
