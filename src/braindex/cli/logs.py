@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, TextIO, cast
 
 from braindex.domain.display import safe_line
+from braindex.registry.conversations import HOOKS_LOG
 
 KEPT_LOGS: Final = 10
 LARGEST_LOG_BYTES: Final = 1_000_000
@@ -94,7 +95,7 @@ def start(brain_dir: Path, level: int) -> str:
 
 def start_hook_log(brain_dir: Path) -> None:
     """Sets up logging for a hook: warnings go to one file for all of them, and never to the client."""
-    file = PrivateFileHandler(brain_dir / "hooks" / "hooks.log")
+    file = PrivateFileHandler(brain_dir / HOOKS_LOG)
     file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root = logging.getLogger()
     root.handlers[:] = [file]

@@ -12,6 +12,8 @@ from braindex.cli.output import Style, json_line, line, style
 from braindex.domain.display import safe_line, safe_path
 from braindex.domain.errors import BraindexError, UsageError
 from braindex.domain.health import Check, is_sound, report_as_json
+from braindex.domain.names import UnknownWorkspace
+from braindex.services.resolution import NothingCalled, names_a_path
 
 _STATE: Final = 6  # characters of the longest state
 _INDENT: Final = " " * (_STATE + 2)
@@ -48,7 +50,12 @@ def run(invocation: Invocation) -> int:
     except BraindexError as trouble:  # settings that are right by themselves, and name a file that is not
         return mistaken(Mistaken(given, invocation.environ, None, [str(trouble)]))
     reference = given.path_argument or given.workspace
-    found = app.doctor().examine(reference, full=not given.quick, repair=given.repair)
+    try:
+        found = app.doctor().examine(reference, full=not given.quick, repair=given.repair)
+    except UnknownWorkspace:
+        if not given.path_argument or names_a_path(given.path_argument):
+            raise
+        raise NothingCalled(given.path_argument) from None
     return _told(found, invocation.environ, as_json=given.json)
 
 
