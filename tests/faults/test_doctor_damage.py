@@ -1,19 +1,16 @@
 """`doctor` over really damaged data: each fault is named with its remedy, nothing is touched, and the remedy works."""
 
-import json
-import os
 import shutil
 import sqlite3
 import struct
 import sys
-import tempfile
-import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 from tests.conftest import MakeApp, MakeProject, scanned
+from tests.fakes.nobody import as_nobody
 
 from braindex.bootstrap import App
 from braindex.domain.health import Check, is_sound
@@ -24,7 +21,6 @@ from braindex.registry.index import IndexStore
 from braindex.registry.memory import MemoryStore
 from braindex.vectors.chroma import ChromaVectors
 
-NOBODY = 65534
 FILES = {f"m{number}.py": f"def merge_{number}(left, right):\n    return left + right\n" for number in range(40)}
 ON_POSIX = pytest.mark.skipif(sys.platform == "win32", reason="modes are POSIX")
 
@@ -447,35 +443,6 @@ def test_files_that_others_can_read_are_named(app: App, workspace: Workspace, fo
     inner = found(0o711, 0o711, 0o711)
     assert inner is not None
     assert "brief.md (0644)" in inner.detail
-
-
-@pytest.fixture
-def open_ground() -> Iterator[Path]:
-    """A folder that another user may look into, unlike pytest's."""
-    base = Path(tempfile.mkdtemp())
-    base.chmod(0o755)
-    yield base
-    shutil.rmtree(base)
-
-
-def as_nobody(action: Callable[[], object], told: Path) -> list[dict[str, str]]:
-    """What a child process without a superuser's rights makes of it, as JSON in a file that it may write."""
-    told.touch()
-    told.chmod(0o666)
-    child = os.fork()
-    if child == 0:
-        try:
-            if os.geteuid() == 0:
-                os.setgid(NOBODY)
-                os.setuid(NOBODY)
-            told.write_text(json.dumps(action()))
-            os._exit(0)
-        except BaseException:  # noqa: BLE001 - the child must not go on as a second test run
-            traceback.print_exc()
-            os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    found: list[dict[str, str]] = json.loads(told.read_text())
-    return found
 
 
 @ON_POSIX
