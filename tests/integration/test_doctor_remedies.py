@@ -193,6 +193,19 @@ def test_turns_that_wait_for_long_are_stored_and_refused_ones_are_put_out_of_the
     setup.assert_healthy()
 
 
+def test_a_hook_that_failed_is_told_from_the_log_that_hooks_write(setup: SetUp) -> None:
+    hook = [sys.executable, "-P", "-m", "braindex", "hook", "cursor", "stop"]
+    done = subprocess.run(hook, input=b"no JSON", capture_output=True, check=True, timeout=60)
+    assert done.stdout == b"{}\n"
+    code, found = setup.examined()
+    [said] = [one for one in found if one["name"] == "hooks" and one["state"] == "note"]
+    assert (code, "one hook failed: " in said["detail"], "no JSON" in said["detail"]) == (0, True, True)
+    log = re.search(r"in (\S+);", said["remedy"])
+    assert log is not None
+    Path(log[1]).unlink()
+    assert [one["state"] for one in setup.examined()[1] if one["name"] == "hooks"] == ["ok"]
+
+
 @ON_POSIX
 def test_a_data_folder_that_others_can_read_is_closed_by_the_command_that_is_named(setup: SetUp) -> None:
     for one in (setup.brain, setup.brain / ".env"):

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Final, TextIO, cast
 
 from braindex.domain.display import safe_line
-from braindex.registry.conversations import HOOKS_LOG
 
 KEPT_LOGS: Final = 10
 LARGEST_LOG_BYTES: Final = 1_000_000
+# One for all hooks, where `doctor` looks for it (`registry.conversations`, which a command's start does not load).
+HOOKS_LOG: Final = "hooks/hooks.log"
 # Tracebacks of bugs: the file has them, and standard error gets one line from the error boundary instead.
 BUG_LOGGER: Final = "braindex.bug"
 # `server-<pid>.log`, and what rotating it leaves. No system has process ids of more digits.
