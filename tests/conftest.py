@@ -1,7 +1,9 @@
 """What tests share: an application over a fresh data folder, and projects made of a few files."""
 
 import logging
+import shutil
 import signal
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -113,6 +115,15 @@ def make_project(tmp_path: Path) -> MakeProject:
         return root
 
     return make
+
+
+@pytest.fixture
+def open_ground() -> Iterator[Path]:
+    """A folder that another user may look into, unlike pytest's."""
+    base = Path(tempfile.mkdtemp())
+    base.chmod(0o755)
+    yield base
+    shutil.rmtree(base)
 
 
 def names(answer: Answer) -> list[str]:

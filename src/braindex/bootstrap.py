@@ -272,7 +272,7 @@ def _left_collections(workspaces: Path) -> "list[LeftCollections]":
     from braindex.services.doctor.parts import LeftCollections  # noqa: PLC0415 - see App.doctor
     from braindex.vectors.placement import known_left_over  # noqa: PLC0415 - the same
 
-    return [LeftCollections(url, count) for url, count in sorted(known_left_over(workspaces).items())]
+    return [LeftCollections(where, count) for where, count in sorted(known_left_over(workspaces).items())]
 
 
 def _set_in_vain(root: Path) -> list[str]:

@@ -1,30 +1,26 @@
 """`doctor` over really damaged data: each fault is named with its remedy, nothing is touched, and the remedy works."""
 
-import json
-import os
 import shutil
 import sqlite3
 import struct
 import sys
-import tempfile
-import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 from tests.conftest import MakeApp, MakeProject, scanned
+from tests.fakes.nobody import as_nobody
 
 from braindex.bootstrap import App
 from braindex.domain.health import Check, is_sound
 from braindex.domain.memories import Note
 from braindex.domain.results import Workspace
-from braindex.registry.failures import StoreError
+from braindex.registry.failures import StoreDamaged, StoreError
 from braindex.registry.index import IndexStore
 from braindex.registry.memory import MemoryStore
 from braindex.vectors.chroma import ChromaVectors
 
-NOBODY = 65534
 FILES = {f"m{number}.py": f"def merge_{number}(left, right):\n    return left + right\n" for number in range(40)}
 ON_POSIX = pytest.mark.skipif(sys.platform == "win32", reason="modes are POSIX")
 
@@ -326,6 +322,77 @@ def test_a_truncated_memory_is_named_and_stays_as_it_is_to_the_byte(
     assert {name: after[name] for name in before} == before
 
 
+def test_a_memory_that_was_cut_to_nothing_is_told_from_one_that_holds_nothing(
+    app: App, workspace: Workspace, folder: Path
+) -> None:
+    """Also once it was begun anew, until a backup is put back or the loss is acknowledged."""
+    with MemoryStore.open(folder) as memory:
+        assert [one.detail for one in app.doctor().examine(workspace.id) if one.name == "memory.db"] == [
+            "0 notes, 0 episodes"
+        ]
+        memory.add_note(note(1))
+    path, kept = folder / "memory.db", (folder / "memory.db").read_bytes()
+    assert broken(app, workspace) == {}
+    path.write_bytes(b"")
+    found = broken(app, workspace)["memory.db"]
+    assert found.detail == "it is empty, though notes or episodes were kept in it"
+    with pytest.raises(StoreDamaged, match="it is empty, though notes"):
+        MemoryStore.open(folder)
+    assert path.read_bytes() == b""
+    path.unlink()
+    found = broken(app, workspace)["memory.db"]
+    assert found.detail == "it is gone, though notes or episodes were kept in it"
+    assert not path.exists()
+    with MemoryStore.open(folder) as memory:  # which begins anew
+        memory.add_note(note(2))
+    found = broken(app, workspace)["memory.db"]
+    assert found.detail.startswith("it holds 1 note, 0 episodes, and is another than the one")
+    assert found.remedy.startswith(f"put a backup at {path}; if there is none")
+    path.write_bytes(kept)
+    assert broken(app, workspace) == {}
+    path.unlink()
+    (folder / "memory.kept").unlink()  # as the remedy says where there is no backup
+    assert broken(app, workspace) == {}
+
+
+@pytest.mark.parametrize("name", ["index.db", "memory.db", "registry.db"])
+def test_a_link_that_leads_nowhere_is_named_and_not_taken_for_a_store_that_is_yet_to_be_made(
+    name: str, app: App, folder: Path, brain: Path, tmp_path: Path
+) -> None:
+    with MemoryStore.open(folder) as memory:
+        memory.add_note(note(1))
+    app.close()
+    path = (brain if name == "registry.db" else folder) / name
+    elsewhere = tmp_path / "drive" / name
+    elsewhere.parent.mkdir()
+    shutil.copy(path, elsewhere)
+    for one in path.parent.glob(f"{name}*"):
+        one.unlink()
+    path.symlink_to(elsewhere)
+    assert broken(app) == {}
+    elsewhere.parent.rename(tmp_path / "unplugged")
+    found = broken(app)[name]
+    assert found.detail == f"it is a link to {elsewhere}, where nothing is"
+    assert found.remedy.startswith("mount what it leads to; or delete the link")
+    assert path.is_symlink()
+    assert not elsewhere.exists()
+    (tmp_path / "unplugged").rename(elsewhere.parent)
+    assert broken(app) == {}
+
+
+@pytest.mark.parametrize("name", ["index.db", "memory.db", "registry.db"])
+def test_a_folder_in_the_place_of_a_store_is_named(
+    name: str, app: App, workspace: Workspace, folder: Path, brain: Path
+) -> None:
+    app.close()
+    path = (brain if name == "registry.db" else folder) / name
+    for one in path.parent.glob(f"{name}*"):
+        one.unlink()
+    path.mkdir()
+    found = broken(app)[name]
+    assert (found.detail, found.remedy) == (f"{path} is no file", "move it away: a database is a file")
+
+
 def test_a_foreign_registry_is_named_and_left_alone_and_the_next_command_heals_it(
     app: App, workspace: Workspace, brain: Path
 ) -> None:
@@ -376,35 +443,6 @@ def test_files_that_others_can_read_are_named(app: App, workspace: Workspace, fo
     inner = found(0o711, 0o711, 0o711)
     assert inner is not None
     assert "brief.md (0644)" in inner.detail
-
-
-@pytest.fixture
-def open_ground() -> Iterator[Path]:
-    """A folder that another user may look into, unlike pytest's."""
-    base = Path(tempfile.mkdtemp())
-    base.chmod(0o755)
-    yield base
-    shutil.rmtree(base)
-
-
-def as_nobody(action: Callable[[], object], told: Path) -> list[dict[str, str]]:
-    """What a child process without a superuser's rights makes of it, as JSON in a file that it may write."""
-    told.touch()
-    told.chmod(0o666)
-    child = os.fork()
-    if child == 0:
-        try:
-            if os.geteuid() == 0:
-                os.setgid(NOBODY)
-                os.setuid(NOBODY)
-            told.write_text(json.dumps(action()))
-            os._exit(0)
-        except BaseException:  # noqa: BLE001 - the child must not go on as a second test run
-            traceback.print_exc()
-            os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    found: list[dict[str, str]] = json.loads(told.read_text())
-    return found
 
 
 @ON_POSIX

@@ -39,7 +39,8 @@ def test_without_any_data_nothing_is_broken_and_nothing_is_created(run: Run, bra
     code, out = run()
     assert code == 0
     assert "does not exist yet" in out
-    assert out.rstrip().endswith("nothing is broken, 1 to note")
+    assert "-> scan a project: `braindex scan PATH`" in out
+    assert out.rstrip().endswith("nothing is broken, 2 to note")
     assert not brain.exists()
     code, out = run("--json", str(tmp_path))
     assert code == 0

@@ -77,3 +77,12 @@ def test_a_file_of_braindexs_own_data_is_refused(run: Run, brain: Path) -> None:
     done = run(str(own))
     assert (done.returncode, done.stdout) == (1, "")
     assert "braindex's own data" in done.stderr
+
+
+@pytest.mark.parametrize("missing", ["nofile.py", "src/nofile.py"])
+def test_what_is_not_there_is_named_with_what_to_do(run: Run, missing: str) -> None:
+    done = run(missing)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert missing in done.stderr
+    assert "no file or folder nofile.py here" in done.stderr or "src/nofile.py does not exist" in done.stderr
+    assert "check the spelling" in done.stderr

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from braindex.config import LARGEST_ENV, SETTINGS, InvalidSettings, Settings, load_settings
+from braindex.config import LARGEST_ENV, InvalidSettings, Settings, load_settings
 
-ROOT = Path(__file__).resolve().parents[2]
 LONG_AGO = 1_000_000_000
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX files")
@@ -89,14 +88,6 @@ def test_the_users_own_choice_wins_over_the_workspaces(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("QUERY_DISTANCE_THRESHOLD=0.9\n")
     settings = load_settings({"BRAIN_DIR": str(tmp_path / "b"), "QUERY_DISTANCE_THRESHOLD": "1.15"}, tmp_path)
     assert settings.for_workspace(tmp_path).distance_threshold == 1.15
-
-
-def test_the_example_file_names_every_setting_with_its_default_and_meaning() -> None:
-    example = (ROOT / ".env.example").read_text(encoding="utf-8")
-    for row in SETTINGS:
-        assert row.help.split(".")[0] in example, row.name
-        default = ".brain" if row.name == "BRAIN_DIR" else row.default
-        assert f"{row.name}={default}\n" in example, row.name
 
 
 class TestTheDataFolderOfACheckout:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from braindex.cli import logs
-from braindex.cli.commands import COMMANDS, doctor
+from braindex.cli.commands import COMMANDS
 from braindex.cli.errors import USAGE, guarded
-from braindex.cli.invocation import NOWHERE, Command, Invocation, NoWorkingDirectory
+from braindex.cli.invocation import NOWHERE, Command, Invocation, Mistaken, NoWorkingDirectory
 from braindex.cli.output import line, note, prepare_streams
 from braindex.cli.version import installed_version
 from braindex.config import InvalidSettings, load_settings
@@ -91,9 +91,9 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         settings = load_settings(os.environ, cwd or NOWHERE)
     except InvalidSettings as mistakes:
-        if command is not doctor.COMMAND:  # which has to say what is wrong, and what else it can
+        if command.mistaken is None:
             raise
-        return doctor.without_settings(arguments, mistakes.mistakes)
+        return command.mistaken(Mistaken(arguments, os.environ, cwd, mistakes.mistakes))
     for one in settings.notes:
         note(f"braindex: {safe_line(one)}")
     log_path = logs.start(settings.brain_dir, command.logs_from)

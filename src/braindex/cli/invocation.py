@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -172,14 +172,27 @@ class Unregistered:
 
 
 @dataclass(frozen=True, slots=True)
+class Mistaken:
+    """A run of a command whose settings are mistaken: what is left to go by. `cwd` is as an invocation's."""
+
+    arguments: argparse.Namespace
+    environ: Mapping[str, str]
+    cwd: Path | None
+    mistakes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
-    """A row of the table of commands. `logs_from` is the level from which its run is logged."""
+    """A row of the table of commands. `logs_from` is the level from which its run is logged; `mistaken` is what is run
+    instead where the settings are, for a command that has something to say then.
+    """
 
     name: str
     help: str
     add_arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[Invocation], int]
     logs_from: int
+    mistaken: Callable[[Mistaken], int] | None = None
 
 
 def add_workspace_option(parser: argparse.ArgumentParser) -> None:

@@ -19,6 +19,8 @@ from braindex.domain.display import safe_line
 
 KEPT_LOGS: Final = 10
 LARGEST_LOG_BYTES: Final = 1_000_000
+# One for all hooks, where `doctor` looks for it (`registry.conversations`, which a command's start does not load).
+HOOKS_LOG: Final = "hooks/hooks.log"
 # Tracebacks of bugs: the file has them, and standard error gets one line from the error boundary instead.
 BUG_LOGGER: Final = "braindex.bug"
 # `server-<pid>.log`, and what rotating it leaves. No system has process ids of more digits.
@@ -86,7 +88,7 @@ def start_hook_log(brain_dir: Path, *, console: bool = False) -> None:
     """Sets up logging for a hook, and for what stores that which hooks left: warnings go to one file for all of them,
     and never to the client; to standard error as well where there is a `console`.
     """
-    file = PrivateFileHandler(brain_dir / "hooks" / "hooks.log")
+    file = PrivateFileHandler(brain_dir / HOOKS_LOG)
     file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     _log_to(file, *([_console()] if console else []))
 

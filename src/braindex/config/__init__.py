@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from braindex.config.contradictions import contradictions
-from braindex.config.data_folder import DEFAULT_FOLDER, DataFolder, data_folder
-from braindex.config.env_files import ENV_FILE, LARGEST_ENV, quoted, read_strangers_env, read_users_env
-from braindex.config.misspelt import without_effect
+from braindex.config.data_folder import DEFAULT_FOLDER
+from braindex.config.env_files import ENV_FILE, LARGEST_ENV, read_strangers_env
 from braindex.config.readers import Headers
+from braindex.config.survey import harmless, survey
 from braindex.config.table import SETTINGS, Setting
 from braindex.domain.errors import UsageError
 from braindex.domain.hosts import is_loopback, stays_here
@@ -55,7 +54,7 @@ class Settings:
     skip_bare_files: tuple[str, ...]
     max_file_bytes: int
     memory_mode: Mode
-    deepseek_api_key: str
+    deepseek_api_key: str = field(repr=False)
     deepseek_base_url: str
     deepseek_flash_model: str
     deepseek_pro_model: str
@@ -64,7 +63,7 @@ class Settings:
     ollama_model: str
     embedding: Embedding
     ollama_embed_model: str
-    openai_api_key: str
+    openai_api_key: str = field(repr=False)
     openai_base_url: str
     openai_embed_model: str
     exact_search_limit: int
@@ -92,9 +91,9 @@ class Settings:
         A value set by a flag, the environment or the user's `.env` wins. A mistake in the workspace's file is
         passed over, since its author may not be the user. While the file stays as it is, this costs one stat.
         """
-        harmless = _harmless(read_strangers_env(root))
-        rows = (row for row in SETTINGS if row.name in harmless and row.name not in self.explicit)
-        found = {row.field: row.read(harmless[row.name]) for row in rows}
+        said = harmless(read_strangers_env(root))
+        rows = (row for row in SETTINGS if row.name in said and row.name not in self.explicit)
+        found = {row.field: row.read(said[row.name]) for row in rows}
         return replace(self, **found) if found else self
 
     def options(self, root: Path) -> WorkspaceOptions:
@@ -163,45 +162,9 @@ def load_settings(environ: Mapping[str, str], cwd: Path, flags: Mapping[str, str
 
     Raises InvalidSettings, which names every mistake at once.
     """
-    flags = flags or {}
-    folder = data_folder(environ, cwd, flags)
-    notes, mistakes = list(folder.notes), list(folder.mistakes)
-    users = read_users_env(folder.users_env, notes, mistakes)
-    strangers = {} if folder.is_users else read_strangers_env(folder.path)
-    notes += _uncounted(strangers, folder)
-    vain = without_effect(users, folder.users_env, is_users=True)
-    vain += without_effect(strangers, folder.path / ENV_FILE, is_users=False)
-    users.pop("BRAIN_DIR", None)
-    layers = (flags, environ, users, _harmless(strangers))
-    values: dict[str, Any] = {}
-    explicit: set[str] = set()
-    for row in SETTINGS:
-        text = next((layer[row.name] for layer in layers if layer.get(row.name, "").strip()), None)
-        if text is not None:
-            explicit.add(row.name)
-        try:
-            values[row.field] = row.read((row.default if text is None else text).strip())
-        except ValueError:
-            is_not = "has a value that is not shown" if row.is_address else f"is {quoted(text)}"
-            mistakes.append(f"{row.name} {is_not}, and has to be {row.expects}")
-    values["brain_dir"] = folder.path
-    if not mistakes:
-        mistakes += contradictions(values)
-    if mistakes:
-        raise InvalidSettings(mistakes)
-    return Settings(**values, explicit=frozenset(explicit), notes=tuple(notes), without_effect=vain)
-
-
-def _harmless(variables: Mapping[str, str]) -> dict[str, str]:
-    """What a workspace may set, where it is set to something that can be read."""
-    texts = ((row, variables.get(row.name, "").strip()) for row in SETTINGS)
-    return {row.name: text for row, text in texts if row.counts_in_workspace(text)}
-
-
-def _uncounted(variables: Mapping[str, str], folder: DataFolder) -> list[str]:
-    """One line that names what the `.env` of a data folder sets in vain."""
-    texts = ((row, variables.get(row.name, "").strip()) for row in SETTINGS)
-    vain = [row.name for row, text in texts if text and row.is_users_alone(text)]
-    where = f"{', '.join(vain)} in {folder.path / ENV_FILE}"
-    why = "a checkout's data folder may be a stranger's; the environment or"
-    return [f"{where} does not count ({why} {folder.users_env} is the place)"] if vain else []
+    found = survey(environ, cwd, flags or {})
+    if found.mistakes:
+        raise InvalidSettings(list(found.mistakes))
+    values = {row.setting.field: row.value for row in found.rows}
+    explicit = frozenset(row.setting.name for row in found.rows if row.is_set)
+    return Settings(**values, explicit=explicit, notes=found.notes, without_effect=found.without_effect)

@@ -3,14 +3,15 @@
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from braindex.config.env_files import ENV_FILE, quoted, read_strangers_env
 from braindex.indexing.opening import is_link
 from braindex.services.resolution import looks_like_project
 
+BRAIN_DIR: Final = "BRAIN_DIR"
 DEFAULT_FOLDER: Final = ".brain"
 _MOST_ENTRIES: Final = 10_000  # a checkout's data folder has a few dozen for each workspace
 _VERSION_CONTROL: Final = frozenset({".git", ".hg", ".svn", ".jj"})
@@ -18,12 +19,19 @@ _VERSION_CONTROL: Final = frozenset({".git", ".hg", ".svn", ".jj"})
 
 @dataclass(frozen=True, slots=True)
 class DataFolder:
-    """BRAIN_DIR. `users_env` is the `.env` that the user alone writes; `is_users` says that it is BRAIN_DIR's."""
+    """BRAIN_DIR. `users_env` is the `.env` that the user alone writes; `is_users` says that it is BRAIN_DIR's.
+
+    `origin` is who named it, `said_in` the `.env` of a folder where that did; `refused` is such a file that names one
+    in vain, and why.
+    """
 
     path: Path
     users_env: Path
     mistakes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    origin: Literal["flag", "environment", "workspace", "default"] = "default"
+    said_in: Path | None = None
+    refused: tuple[Path, str] | None = None
 
     @property
     def is_users(self) -> bool:
@@ -33,20 +41,26 @@ class DataFolder:
 def data_folder(environ: Mapping[str, str], cwd: Path, flags: Mapping[str, str]) -> DataFolder:
     """Flag, environment, else the working directory's own `.env` when it names a folder inside that directory."""
     default = _home(environ) / DEFAULT_FOLDER
-    given = next((one for layer in (flags, environ) if (one := layer.get("BRAIN_DIR", "").strip())), "")
-    if given:
-        return _named_by_user(given, environ, cwd, default)
-    local = read_strangers_env(cwd).get("BRAIN_DIR", "").strip()
-    notes: tuple[str, ...] = ()
-    if local and not _same_place(cwd, local, default):
-        why = _refused_to_checkout(cwd, local)
-        if why is None:
-            return DataFolder(Path(os.path.realpath(cwd / local)), default / ENV_FILE)
-        said = f"BRAIN_DIR is {quoted(local)} in {cwd / ENV_FILE}, which does not count ({why}); {default} is used"
-        notes = (said,)
+    flag, given = (layer.get(BRAIN_DIR, "").strip() for layer in (flags, environ))
+    local = read_strangers_env(cwd).get(BRAIN_DIR, "").strip()
+    if flag or given:
+        found = _named_by_user(flag or given, environ, cwd, default)
+        who: Literal["flag", "environment"] = "flag" if flag else "environment"
+        return replace(found, origin=who, refused=(cwd / ENV_FILE, f"the {who} comes first") if local else None)
+    if not local or _same_place(cwd, local, default):
+        return _by_default(default)
+    why = _refused_to_checkout(cwd, local)
+    if why is None:
+        path = Path(os.path.realpath(cwd / local))
+        return DataFolder(path, default / ENV_FILE, origin="workspace", said_in=cwd / ENV_FILE)
+    said = f"BRAIN_DIR is {quoted(local)} in {cwd / ENV_FILE}, which does not count ({why}); {default} is used"
+    return replace(_by_default(default), notes=(said,), refused=(cwd / ENV_FILE, why))
+
+
+def _by_default(default: Path) -> DataFolder:
     unusable = _unusable(default)
     mistakes = (f"{default} {unusable}: move it away, or set BRAIN_DIR to a folder of its own",) if unusable else ()
-    return DataFolder(default, default / ENV_FILE, mistakes, notes)
+    return DataFolder(default, default / ENV_FILE, mistakes)
 
 
 def _named_by_user(given: str, environ: Mapping[str, str], cwd: Path, default: Path) -> DataFolder:

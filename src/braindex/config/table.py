@@ -1,4 +1,4 @@
-"""The table of settings: one row a variable."""
+"""The table of settings: one row a variable. What is written of them anywhere is made of it (`written`)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Setting:
     """One row of the table: what a variable means, how it is read, and whether a workspace may set it.
 
     A workspace's `.env` may have been written by a stranger, so only rows with `from_workspace` count there, and of
-    those with `workspace_values` only these.
+    those with `workspace_values` only these. The value of a `secret` is never shown, in no message either.
     """
 
     name: str
@@ -38,13 +38,19 @@ class Setting:
     default: str
     expects: str
     help: str
+    secret: bool = False
     from_workspace: bool = False
     workspace_values: tuple[str, ...] = ()
 
     @property
     def is_address(self) -> bool:
-        """Whether it is one, or what is sent to one: it may hold a password or a key, so a message never repeats it."""
-        return self.read in (url, ollama_host, chroma_url, headers)
+        """Whether it is one: it may hold a user name, a key in its path or its query, so a message never repeats it."""
+        return self.read in (url, ollama_host, chroma_url)
+
+    @property
+    def default_shown(self) -> str:
+        """The default as people read it."""
+        return self.default.replace(",", ", ") if self.read is words else self.default
 
     def is_users_alone(self, text: str) -> bool:
         """Whether a workspace's `.env` may not set it, or not to this text."""
@@ -52,8 +58,9 @@ class Setting:
 
     def counts_in_workspace(self, text: str) -> bool:
         """Whether a workspace's `.env` may set it to this text, and it can be read."""
-        if not text or self.is_users_alone(text):
-            return False
+        return bool(text) and not self.is_users_alone(text) and self.can_read(text)
+
+    def can_read(self, text: str) -> bool:
         try:
             self.read(text)
         except ValueError:
@@ -61,7 +68,15 @@ class Setting:
         return True
 
 
-SETTINGS: Final = (
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Settings that belong together, as they are listed."""
+
+    title: str
+    settings: tuple[Setting, ...]
+
+
+_PLACES = (
     Setting(
         "BRAIN_DIR", "brain_dir", str, "~/.brain", "a folder",
         "Where braindex keeps everything. A relative path is taken from the folder of the .env that names it.",
@@ -70,6 +85,8 @@ SETTINGS: Final = (
         "BRAIN_WORKSPACE", "brain_workspace", str, "", "a path, an id or a name",
         "The workspace that a call without one means.",
     ),
+)  # fmt: skip
+_FINDING = (
     Setting(
         "QUERY_DISTANCE_THRESHOLD", "distance_threshold", number(zero=False), "1.15", "a number above 0",
         "Sources farther from the question than this L2 distance are dropped unless a word of the question matches.",
@@ -85,6 +102,8 @@ SETTINGS: Final = (
         "What one keyword hit in a name or docstring is worth in the lexical rerank.",
         from_workspace=True,
     ),
+)  # fmt: skip
+_INDEXING = (
     Setting(
         "SKIP_BARE_FILES", "skip_bare_files", suffixes, "", "file extensions, separated by commas",
         "Files with these extensions get no entity of their own when nothing is found in them.",
@@ -94,6 +113,8 @@ SETTINGS: Final = (
         "MAX_FILE_BYTES", "max_file_bytes", positive_int, "1000000", "a whole number of bytes above 0",
         "Larger files are skipped, with that reason.",
     ),
+)  # fmt: skip
+_ANSWERING = (
     Setting(
         "MEMORY_MODE", "memory_mode", one_of("", "local", "cloud", "hybrid"), "", "local, cloud or hybrid",
         "local: nothing leaves this machine. cloud: DeepSeek answers. hybrid: Ollama answers, DeepSeek the questions "
@@ -103,6 +124,7 @@ SETTINGS: Final = (
     Setting(
         "DEEPSEEK_API_KEY", "deepseek_api_key", str, "", "a key",
         "Configures DeepSeek, which then writes answers. Best kept in the environment or in ~/.brain/.env.",
+        secret=True,
     ),
     Setting(
         "DEEPSEEK_BASE_URL", "deepseek_base_url", url, "https://api.deepseek.com", "an http or https address",
@@ -129,6 +151,37 @@ SETTINGS: Final = (
         "Configures Ollama, which then writes answers on this machine.",
     ),
     Setting(
+        "CLOUD_ESCALATION_WORD_COUNT", "cloud_escalation_words", positive_int, "40", "a whole number above 0",
+        "Questions of so many words go to the cloud, where one is configured and allowed.",
+        from_workspace=True,
+    ),
+    Setting(
+        "ARCHITECTURE_KEYWORDS", "architecture_keywords", words, ",".join(ARCHITECTURE_KEYWORDS),
+        "words or phrases, separated by commas",
+        "Questions that hold one of these go to the cloud, where one is configured and allowed.",
+        from_workspace=True,
+    ),
+)  # fmt: skip
+_COST = (
+    Setting(
+        "BRIEF_WARMUP", "brief_warmup", boolean, "true", "true or false",
+        "Send a request that ends at the brief after each new one, so that every question hits the prompt cache.",
+    ),
+    Setting(
+        "ENABLE_TOKEN_TRACKING", "token_tracking", boolean, "true", "true or false",
+        "Keep a ledger of every call's tokens and cost (`braindex usage`).",
+    ),
+    Setting(
+        "PRICES_FILE", "prices_file", file_path, "", "a file",
+        "Prices of your own, laid over the shipped table.",
+    ),
+    Setting(
+        "MAX_DAILY_COST", "max_daily_cost", optional_amount, "", "an amount in US dollars, 0 or more",
+        "What the cloud may cost a day (UTC); beyond it questions are answered with their sources.",
+    ),
+)  # fmt: skip
+_VECTORS = (
+    Setting(
         "EMBEDDING", "embedding", one_of("bundled", "ollama", "openai"), "bundled", "bundled, ollama or openai",
         "Who turns code and questions into vectors. bundled: the model inside braindex. openai: OpenAI, or whoever "
         "speaks its protocol. A change makes each index anew at its next scan; until then the old one answers.",
@@ -140,6 +193,7 @@ SETTINGS: Final = (
     Setting(
         "OPENAI_API_KEY", "openai_api_key", str, "", "a key",
         "The key of EMBEDDING=openai; any text where a server of your own wants none.",
+        secret=True,
     ),
     Setting(
         "OPENAI_BASE_URL", "openai_base_url", url, "https://api.openai.com/v1", "an http or https address",
@@ -154,29 +208,6 @@ SETTINGS: Final = (
         "Workspaces of up to so many entities are searched exactly, in memory; larger ones by ChromaDB.",
     ),
     Setting(
-        "CLOUD_ESCALATION_WORD_COUNT", "cloud_escalation_words", positive_int, "40", "a whole number above 0",
-        "Questions of so many words go to the cloud, where one is configured and allowed.",
-        from_workspace=True,
-    ),
-    Setting(
-        "ARCHITECTURE_KEYWORDS", "architecture_keywords", words, ",".join(ARCHITECTURE_KEYWORDS),
-        "words or phrases, separated by commas",
-        "Questions that hold one of these go to the cloud, where one is configured and allowed.",
-        from_workspace=True,
-    ),
-    Setting(
-        "BRIEF_WARMUP", "brief_warmup", boolean, "true", "true or false",
-        "Send a request that ends at the brief after each new one, so that every question hits the prompt cache.",
-    ),
-    Setting(
-        "ENABLE_TOKEN_TRACKING", "token_tracking", boolean, "true", "true or false",
-        "Keep a ledger of every call's tokens and cost (`braindex usage`).",
-    ),
-    Setting(
-        "PRICES_FILE", "prices_file", file_path, "", "a file",
-        "Prices of your own, laid over the shipped table.",
-    ),
-    Setting(
         "CHROMA_URL", "chroma_url", chroma_url, "",
         "an http or https address such as http://127.0.0.1:8000, at most with ?tenant=T&database=D behind it",
         "A Chroma server that keeps the vectors instead of the embedded ChromaDB. They are made of your source, and so "
@@ -185,15 +216,14 @@ SETTINGS: Final = (
     Setting(
         "CHROMA_HEADERS", "chroma_headers", headers, "",
         "HTTP headers such as `X-Chroma-Token: KEY`, separated by commas, or a JSON object",
-        "HTTP headers for the Chroma server, separated by commas, such as X-Chroma-Token: KEY; or a JSON object.",
+        "What is sent to the Chroma server with every request, such as its key.",
+        secret=True,
     ),
-    Setting(
-        "MAX_DAILY_COST", "max_daily_cost", optional_amount, "", "an amount in US dollars, 0 or more",
-        "What the cloud may cost a day (UTC); beyond it questions are answered with their sources.",
-    ),
+)  # fmt: skip
+_REVIEWS = (
     Setting(
         "EPISODE_DAYS", "episode_days", optional_days, "", "a whole number of days above 0",
-        "Episodes (reviews) that are older are deleted when a new one is stored. Unset: all are kept.",
+        "Episodes (turns of an agent, reviews) that are older are deleted when a new one is stored. Unset: all stay.",
     ),
     Setting(
         "REVIEW_MAX_TURNS", "review_max_turns", positive_int, "20", "a whole number above 0",
@@ -206,6 +236,7 @@ SETTINGS: Final = (
     Setting(
         "GITHUB_TOKEN", "github_token", str, "", "a token",
         "With GITHUB_REPOSITORY: reviews of commits are posted as their status, which it must be allowed to write.",
+        secret=True,
     ),
     Setting(
         "GITHUB_REPOSITORY", "github_repository", repository, "", "OWNER/NAME",
@@ -216,3 +247,13 @@ SETTINGS: Final = (
         "Where GitHub's API, or a server that speaks it, is reached; GitHub Actions sets it.",
     ),
 )  # fmt: skip
+GROUPS: Final = (
+    Group("Where things are kept", _PLACES),
+    Group("What is found", _FINDING),
+    Group("What is indexed", _INDEXING),
+    Group("Who answers", _ANSWERING),
+    Group("What it costs", _COST),
+    Group("Vectors", _VECTORS),
+    Group("Episodes and reviews", _REVIEWS),
+)
+SETTINGS: Final = tuple(row for group in GROUPS for row in group.settings)

@@ -4,6 +4,7 @@
 
 import json
 import math
+import os
 import re
 import sqlite3
 import sys
@@ -16,10 +17,10 @@ from typing import Final
 from braindex.domain.results import Workspace
 from braindex.registry import meta
 from braindex.registry.database import MOVE_AWAY, Database, Row
-from braindex.registry.failures import StoreDamaged, StoreMissing
+from braindex.registry.failures import StoreDamaged, StoreError, StoreMissing
 from braindex.registry.files import Files
 from braindex.registry.index import MIGRATIONS as INDEX_MIGRATIONS
-from braindex.registry.memory import MemoryStore
+from braindex.registry.memory import MemoryStore, kept_mark
 from braindex.registry.memory_tables import MIGRATIONS as MEMORY_MIGRATIONS
 from braindex.registry.meta import Meta, ScanMarks
 from braindex.registry.migrations import Migration, applied, check_store, open_store
@@ -54,6 +55,19 @@ class StoreEmpty(StoreDamaged):
         super().__init__(path, f"it has only {size} bytes" if size else "it is empty", MOVE_AWAY)
 
 
+class StoreAdrift(StoreDamaged):
+    """A link in the place of a store that leads nowhere: a disk that is not mounted, or a file that is gone."""
+
+    def __init__(self, path: Path) -> None:
+        self.target = os.path.realpath(path)
+        super().__init__(path, f"it is a link to {self.target}, where nothing is", MOVE_AWAY)
+
+
+class StoreNoFile(StoreError):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, f"{path} is no file")
+
+
 @dataclass(frozen=True, slots=True)
 class IndexHealth:
     """What an index.db holds and what is wrong with it: `problems` is empty when it is sound.
@@ -85,10 +99,15 @@ def older_than(path: Path, migrations: Sequence[Migration], remedy: str = MOVE_A
     """Whether a store is one of an earlier version, which its next opener brings up to date.
 
     Raises StoreMissing, StoreTooNew, StoreDamaged for what braindex did not write or what lost a part of its schema,
-    StoreEmpty for what lost everything, and StoreErrors for a file that cannot be looked at.
+    StoreEmpty for what lost everything, StoreAdrift and StoreNoFile for what is no file, and StoreErrors for one that
+    cannot be looked at.
     """
-    if not path.is_file():
+    if path.is_symlink() and not path.exists():
+        raise StoreAdrift(path)
+    if not path.exists():
         raise StoreMissing(path)
+    if not path.is_file():
+        raise StoreNoFile(path)
     size = path.stat().st_size
     if size < _SMALLEST_PAGE:
         raise StoreEmpty(path, size)
@@ -155,12 +174,22 @@ def registry_health(path: Path, *, full: bool) -> RegistryHealth:
 
 @dataclass(frozen=True, slots=True)
 class MemoryHealth:
-    """How many notes and episodes a memory.db holds, and what SQLite finds wrong with it."""
+    """How many notes and episodes a memory.db holds, and what SQLite finds wrong with it. `is_another` says that notes
+    or episodes were kept in another file than this one.
+    """
 
     notes: int = 0
     episodes: int = 0
     older: bool = False
     problems: tuple[str, ...] = ()
+    is_another: bool = False
+
+
+class MemoryLost(StoreDamaged):
+    """A memory that is gone or empty, though notes or episodes were kept in it."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        super().__init__(path, f"{what}, though notes or episodes were kept in it", MOVE_AWAY)
 
 
 def memory_health(path: Path, *, full: bool) -> MemoryHealth:
@@ -169,14 +198,20 @@ def memory_health(path: Path, *, full: bool) -> MemoryHealth:
     size = path.stat().st_size if path.is_file() else 0
     if log.is_file() and log.stat().st_size and not size:
         raise StoreDamaged(path, f"it is gone or empty, while its write-ahead log {log.name} is not", MOVE_AWAY)
+    mark = kept_mark(path.parent)
+    if mark and not os.path.lexists(path):
+        raise MemoryLost(path, "it is gone")
+    if mark and path.is_file() and not size:
+        raise MemoryLost(path, "it is empty")
     if older_than(path, MEMORY_MIGRATIONS):
         return MemoryHealth(older=True)
     with Database.reading(path, busy_seconds=_BUSY_SECONDS) as database, database.snapshot():
         problems = structure_problems(database, full=full)
         if problems:
             return MemoryHealth(problems=tuple(problems))
-        counts = MemoryStore(database).counts()
-    return MemoryHealth(counts.notes, counts.episodes)
+        store = MemoryStore(database)
+        counts, is_another = store.counts(), bool(mark) and store.mark() != mark
+    return MemoryHealth(counts.notes, counts.episodes, is_another=is_another)
 
 
 def index_health(path: Path, *, full: bool) -> IndexHealth:

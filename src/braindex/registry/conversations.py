@@ -8,6 +8,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from braindex.registry.disk import make_private_folder, write_private
 from braindex.registry.failures import os_failure
 
 HOOKS_FOLDER: Final = "hooks"
+HOOKS_LOG: Final = "hooks/hooks.log"
 _CONVERSATIONS: Final = "conversations"
 _WAITING: Final = "waiting"
 _REFUSED: Final = "refused"
@@ -31,6 +33,15 @@ MOST_CONVERSATIONS: Final = 1_000  # files; the ones not touched for longest go 
 MOST_WAITING: Final = 10_000
 
 
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What hooks left: how many turns wait, since when (seconds since 1970) the oldest does, how many were refused."""
+
+    waiting: int
+    oldest: float
+    refused: int
+
+
 class Conversations:
     """The conversations and waiting episodes of one data folder."""
 
@@ -38,6 +49,7 @@ class Conversations:
         self.folder = brain_dir / HOOKS_FOLDER
         self._conversations = self.folder / _CONVERSATIONS
         self._waiting = self.folder / _WAITING
+        self.refused_folder = self.folder / _REFUSED
 
     def of(self, session: str) -> Conversation:
         """What is known of a conversation; one without a name is always new."""
@@ -125,8 +137,15 @@ class Conversations:
     def refuse(self, path: Path) -> None:
         """Sets aside what can never be stored; it is not deleted."""
         with contextlib.suppress(OSError):
-            make_private_folder(self.folder / _REFUSED)
-            path.replace(self.folder / _REFUSED / path.name)
+            make_private_folder(self.refused_folder)
+            path.replace(self.refused_folder / path.name)
+
+    def left(self) -> Left | None:
+        """What waits and what was refused, None where no hook has run. Raises OSError where this user may not look."""
+        if not os.path.exists(self.folder):
+            return None
+        ages = [_age(one) for one in _files(self._waiting)]
+        return Left(len(ages), min(ages, default=0.0), sum(1 for _ in _files(self.refused_folder)))
 
     def _path(self, session: str) -> Path:
         return self._conversations / f"{_digest(session)}.json"

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -26,7 +27,7 @@ from braindex.domain.memories import (
     checked_time,
 )
 from braindex.registry.database import Closing, Database
-from braindex.registry.disk import make_private_file
+from braindex.registry.disk import make_private_file, write_private
 from braindex.registry.failures import StoreDamaged, StoreError, StoreFailed, StoreFull, StoreReadOnly, file_identity
 from braindex.registry.memory_episodes import EpisodeFilter
 from braindex.registry.memory_tables import MIGRATIONS, MemoryTables
@@ -37,9 +38,14 @@ MEMORY_FILE: Final = "memory.db"
 # A note that somebody asked to keep must not fail because others write: twice what an index waits.
 BUSY_SECONDS: Final = 30.0
 ENDED_FILE: Final = "memory.ended"  # beside it: says that nothing may be stored there, also where it is gone already
+# Beside it: the mark of the memory that something was first kept in, which has it too, so that one which was lost and
+# began anew is told from one in which nothing was ever kept.
+KEPT_FILE: Final = "memory.kept"
 PAGE: Final = 50
 _SMALLEST_PAGE: Final = 512  # https://www.sqlite.org/fileformat2.html#pages
 _ENDED: Final = "ended"
+_MARK: Final = "mark"
+_LARGEST_MARK: Final = 100  # bytes
 _EVERY_EPISODE: Final = EpisodeFilter()
 
 
@@ -154,6 +160,10 @@ class MemoryStore(Closing):
     def generation(self) -> int:
         """Moves at each change, in any process. Raises StoreDamaged where it is lost."""
         return self._tables.generation()
+
+    def mark(self) -> str:
+        """What tells this memory from every other one; "" where nothing was kept in it yet."""
+        return str(self._tables.meta.get(_MARK) or "")
 
     def counts(self) -> MemoryCounts:
         tables = self._tables
@@ -386,9 +396,30 @@ class MemoryStore(Closing):
             if is_gone or self._tables.meta.get(_ENDED) is not None:
                 raise MemoryEnded(path)
             self._tables.meta.add(GENERATION, 1)
+            mark = self.mark() or secrets.token_hex(8)
+            self._tables.meta.set(_MARK, mark)
+        _keep_mark(path.parent, mark)
 
     def _changes(self) -> int:
         return int(self._database.value("SELECT total_changes()"))
+
+
+def kept_mark(folder: Path) -> str:
+    """The mark of the memory in which something was first kept in a workspace's folder; "" for none."""
+    try:
+        with (folder / KEPT_FILE).open("rb") as file:
+            return file.read(_LARGEST_MARK).decode("ascii", "replace").strip()
+    except OSError:
+        return ""
+
+
+def _keep_mark(folder: Path, mark: str) -> None:
+    """Notes the mark, unless that of another memory is there: that one's loss is still to be told. A mark that cannot
+    be written is no reason to refuse a note, and a folder that was dropped meanwhile stays dropped.
+    """
+    if not kept_mark(folder) and folder.is_dir():
+        with contextlib.suppress(StoreError):
+            write_private(folder / KEPT_FILE, f"{mark}\n")
 
 
 def _since(since: str | None) -> str | None:
@@ -407,6 +438,8 @@ def _look_first(path: Path, remedy: str, *, create: bool, busy_seconds: float) -
     log = path.with_name(f"{path.name}-wal")
     if _size(log) and not _size(path):  # in this order: a file is written before its log is
         raise StoreDamaged(path, f"it is gone or empty, while its write-ahead log {log.name} is not", remedy)
+    if path.is_file() and not _size(path) and kept_mark(path.parent):
+        raise StoreDamaged(path, "it is empty, though notes or episodes were kept in it", remedy)
     if path.is_symlink() and not path.exists():
         raise StoreDamaged(path, "it is a link that leads nowhere", remedy)
     if not path.exists() and not create:
@@ -431,5 +464,6 @@ def _remedy(path: Path) -> str:
     kept = f"put a copy from before an upgrade in its place ({', '.join(copies)})" if copies else "put a backup there"
     return (
         "Notes and episodes cannot be rebuilt, so it was left as it is. Move it away together with its -wal and -shm "
-        f"files, then {kept}, or begin with an empty memory; `sqlite3 {path.name} .recover` may read what is left."
+        f"files, then {kept}, or delete {KEPT_FILE} as well to begin with an empty memory; `sqlite3 {path.name} "
+        ".recover` may read what is left."
     )

@@ -11,12 +11,21 @@ from pydantic import ValidationError
 
 from braindex.domain.display import echoed, safe, shortened
 from braindex.domain.errors import BraindexError
+from braindex.domain.names import UnknownWorkspace
+from braindex.services.resolution import NamedWorkspaceUnusable, NoWorkspace
+from braindex.services.roots import FolderRefused
 
 LOG: Final = logging.getLogger(__name__)
 
 # A message that is longer has an argument in it that somebody forgot to cut.
 LONGEST_MESSAGE: Final = 2000
 LISTED_AT_MOST: Final = 5
+# What a call can do that named no workspace, or none that there is: a command line is not the agent's to use.
+_NAME_ONE: Final = (
+    "Call again with `workspace`: the absolute path of the project's folder, or an id or name of `list_workspaces`. So "
+    "that no call has to name it, the user can start the server with `--workspace PATH` or set BRAIN_WORKSPACE"
+)
+_UNNAMED: Final = (NoWorkspace, NamedWorkspaceUnusable, FolderRefused, UnknownWorkspace)
 
 
 class GuardedTool(Tool):
@@ -66,6 +75,8 @@ class GuardedTool(Tool):
 
     def _told(self, error: UnexpectedToolError) -> ToolError:
         cause = error.__cause__
+        if isinstance(cause, _UNNAMED):
+            return told(f"{str(cause).rstrip('.')}. {_NAME_ONE}")
         if isinstance(cause, BraindexError):
             return told(str(cause))
         LOG.error("%s failed unexpectedly", self.name, exc_info=cause)

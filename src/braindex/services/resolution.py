@@ -75,7 +75,18 @@ class NoWorkspace(BraindexError):
         super().__init__(
             f"no workspace is named, and the working directory {echoed(str(cwd))} does not look like a "
             "project (no .git, .memignore, manifest or IDE folder in it, nor in a parent below the home "
-            "directory). Name the workspace: its path, id or name"
+            "directory)"
+        )
+
+
+class NothingCalled(UnknownWorkspace):
+    """A PATH on the command line that is neither there nor the name of a workspace."""
+
+    def __init__(self, path: str) -> None:
+        BraindexError.__init__(
+            self,
+            f"there is no file or folder {echoed(path)} here, and no workspace of that name or id: check the spelling "
+            "and the working directory; `braindex workspaces list` names the known workspaces",
         )
 
 
@@ -144,8 +155,12 @@ def resolve_for_command(
     """
     if path:
         folder = _plain_path(path)
-        is_path = names_a_path(path) or os.path.exists(folder)
-        return workspaces.open(folder) if is_path else workspaces.resolve(path)
+        if names_a_path(path) or os.path.exists(folder):
+            return workspaces.open(folder)
+        try:
+            return workspaces.resolve(path)
+        except UnknownWorkspace:
+            raise NothingCalled(path) from None
     if reference:
         return workspaces.resolve(_plain_path(reference) if names_a_path(reference) else reference)
     return default_workspace(around, workspaces)

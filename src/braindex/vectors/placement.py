@@ -7,7 +7,6 @@ The outbox of `index.db` tells what one index has not taken in. So a workspace h
 import contextlib
 import json
 import os
-import re
 import shutil
 import tempfile
 from collections import Counter
@@ -24,8 +23,6 @@ from braindex.vectors.backing import VectorIndexUnavailable
 FILE: Final = "vector_db.server"
 LEFTOVERS: Final = "chroma_leftovers.json"  # beside the workspaces' folders
 _LOCK_WAIT: Final = 2.0  # seconds; the list is changed in a moment
-# `http://host:port/path/api/v2/tenants/T/databases/D`: its path, tenant and database.
-_ADDRESS: Final = re.compile(r"[a-z]+://[^/]*(/.*)?/api/v2/tenants/([^/]*)/databases/([^/]*)")
 _MOST_SWEPT: Final = 20  # collections that one sync deletes
 
 
@@ -108,21 +105,11 @@ def left_over(workspaces: Path) -> list[Placement]:
 
 
 def known_left_over(workspaces: Path) -> dict[str, int]:
-    """How many collections are to be deleted, by the CHROMA_URL that leads to them, as it may be shown.
+    """How many collections are to be deleted, by the server as it may be shown: scheme, host and port.
 
     One whose server never told its id was most likely never made: deleting it is tried all the same.
     """
-    return dict(Counter(_shown_url(one.address) for one in _rows(workspaces) if one.id))
-
-
-def _shown_url(address: str) -> str:
-    """The CHROMA_URL of an address, its path left out: that may be a secret."""
-    match = _ADDRESS.fullmatch(address)
-    if match is None:
-        return shown_host(address)
-    named = ((name, text) for name, text in zip(("tenant", "database"), match.groups()[1:], strict=True))
-    query = "&".join(f"{name}={text}" for name, text in named if text != f"default_{name}")
-    return shown_host(address) + ("/…" if match[1] else "") + (f"?{query}" if query else "")
+    return dict(Counter(shown_host(one.address) for one in _rows(workspaces) if one.id))
 
 
 def _rows(workspaces: Path) -> list[Placement]:

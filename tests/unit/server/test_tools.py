@@ -414,6 +414,19 @@ async def test_a_server_started_in_the_home_directory_says_why_it_answers_nothin
     assert "the home directory" in text_of(result)
 
 
+@pytest.mark.parametrize("named", [{}, {"workspace": "nobody-knows-it"}, {"BRAIN_WORKSPACE": "nobody-knows-it"}])
+async def test_an_agent_whose_call_finds_no_workspace_is_told_which_argument_to_pass(held, tmp_path, named):
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    held.settings.brain_workspace = named.get("BRAIN_WORKSPACE", "")
+    arguments = {"query": "q", **({"workspace": named["workspace"]} if "workspace" in named else {})}
+    async with Client(create_server(held.app, environ={}, cwd=plain, home=tmp_path)) as client:
+        result = await client.call_tool("query_memory", arguments)
+    assert result.is_error
+    assert "Call again with `workspace`: the absolute path" in text_of(result)
+    assert "`list_workspaces`" in text_of(result)
+
+
 async def test_excerpts_of_sources_with_one_name_are_told_apart(connect, held, source_of):
     held.asking.sources = (
         source_of("load", "src/app.py", 4),

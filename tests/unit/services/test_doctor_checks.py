@@ -5,7 +5,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 import pytest
 from tests.fakes.embedders import OneEmbedder
@@ -15,7 +15,8 @@ from braindex.domain.errors import BraindexError
 from braindex.domain.health import Check, counted, enumerated, first_of, is_sound, megabytes, report_as_json
 from braindex.embedding.bundled import BundledEmbedder
 from braindex.languages import LANGUAGES
-from braindex.services.doctor import data_folder, engines, logs, machine, vector_server
+from braindex.registry.conversations import Left
+from braindex.services.doctor import data_folder, engines, hooks, logs, machine, vector_server
 from braindex.services.doctor.examination import _guarded, settings
 from braindex.services.doctor.parts import (
     AskedServer,
@@ -26,7 +27,7 @@ from braindex.services.doctor.parts import (
     SettingsFound,
     VectorServer,
 )
-from braindex.services.doctor.place import network_mount, synced_by
+from braindex.services.doctor.place import elsewhere, in_one_drive, network_mount, network_mount_of_mac, synced_by
 from braindex.services.workspaces import Workspaces
 
 ON_POSIX = pytest.mark.skipif(sys.platform == "win32", reason="modes are POSIX")
@@ -56,12 +57,21 @@ def here(tmp_path: Path, model: BundledEmbedder) -> Callable[..., Installation]:
         ("/mnt/nas2/brain", ""),
         ("/mnt/nas/local/brain", ""),
         ("/media/my share/x", "a network file system (cifs)"),
+        ("/home/me/remote/brain", "a network file system (fuse.sshfs)"),
+        ("/mnt/c/Users/me/.brain", "a Windows drive seen from WSL (9p)"),
+        ("/mnt/d/brain", "a Windows drive seen from WSL (virtiofs)"),
+        ("/mnt/e/brain", "a Windows drive seen from WSL (drvfs)"),
+        ("/mnt/host/brain", "a network file system (9p)"),
+        ("/mnt/disk/brain", ""),
     ],
 )
 def test_a_network_file_system_is_told_by_the_nearest_mount(path: str, kind: str) -> None:
     mounts = (
         "/dev/sda1 / ext4 rw 0 0\nnas:/export /mnt/nas nfs4 rw 0 0\n/dev/sdb1 /mnt/nas/local xfs rw 0 0\n"
-        "//srv/x /media/my\\040share cifs rw 0 0\nshort line\n"
+        "//srv/x /media/my\\040share cifs rw 0 0\nshort line\nme@host:/ /home/me/remote fuse.sshfs rw,nosuid 0 0\n"
+        "C:\\134 /mnt/c 9p rw,noatime,dirsync,aname=drvfs;path=C:\\134;uid=1000,mmap,access=client 0 0\n"
+        "drvfsa /mnt/d virtiofs rw,aname=drvfs 0 0\nE: /mnt/e drvfs rw,noatime 0 0\nshare /mnt/host 9p rw 0 0\n"
+        "/dev/sdc1 /mnt/disk fuseblk rw 0 0\n"
     )
     assert network_mount(path, mounts) == kind
 
@@ -74,6 +84,10 @@ def test_a_network_file_system_is_told_by_the_nearest_mount(path: str, kind: str
         ("/home/me/Dropbox (Work)/x", "Dropbox"),
         ("/Users/me/OneDrive - Contoso/x", "OneDrive"),
         ("/Users/me/Library/CloudStorage/Box/x", "a cloud storage"),
+        ("/Users/me/Library/CloudStorage/GoogleDrive-me@x.org/My Drive", "Google Drive"),
+        ("/home/me/Google Drive/x", "Google Drive"),
+        ("/home/me/Nextcloud/x", "Nextcloud"),
+        ("/home/me/Proton Drive/x", "a cloud storage"),
         ("/home/me/dropbox-clone/.brain", ""),
         ("/home/me/.brain", ""),
     ],
@@ -81,6 +95,106 @@ def test_a_network_file_system_is_told_by_the_nearest_mount(path: str, kind: str
 def test_a_folder_that_is_kept_in_step_with_other_machines_is_told_by_its_path(path: str, name: str) -> None:
     found = synced_by(Path(path).parts)
     assert (name in found) if name else found == ""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/Volumes/team share/brain", "a network file system (smbfs)"),
+        ("/Volumes/nas/brain", "a network file system (nfs)"),
+        ("/Volumes/stick/brain", ""),
+        ("/Users/me/.brain", ""),
+    ],
+)
+def test_a_network_file_system_is_told_by_what_mount_prints_on_macos(path: str, kind: str) -> None:
+    mounts = (
+        "/dev/disk3s1s1 on / (apfs, sealed, local, read-only, journaled)\n"
+        "/dev/disk3s5 on /System/Volumes/Data (apfs, local, journaled, nobrowse, protect)\n"
+        "map auto_home on /System/Volumes/Data/home (autofs, automounted, nobrowse)\n"
+        "//me@srv._smb._tcp.local/team%20share on /Volumes/team share (smbfs, nodev, nosuid, mounted by me)\n"
+        "nas:/export on /Volumes/nas (nfs, asynchronous)\n"
+        "/dev/disk4s1 on /Volumes/stick (exfat, local, nodev)\n"
+        "nonsense\n"
+    )
+    assert network_mount_of_mac(path, mounts) == kind
+
+
+@pytest.mark.parametrize(
+    ("left", "name"),
+    [
+        (".dropbox.cache", "Dropbox"),
+        (".stfolder", "Syncthing"),
+        (".sync_0a1b2c3d4e5f.db", "Nextcloud"),
+        ("._sync_0a1b2c3d4e5f.db", "Nextcloud"),
+        (".dropbox", ""),  # where Dropbox has its own settings, in the home directory of each of its users
+        (".git", ""),
+    ],
+)
+def test_a_folder_of_any_name_is_told_by_what_the_program_that_copies_it_leaves_there(
+    left: str, name: str, tmp_path: Path
+) -> None:
+    (tmp_path / "mine/brain").mkdir(parents=True)
+    (tmp_path / "mine" / left).mkdir()
+    found = elsewhere(tmp_path / "mine/brain")
+    assert (name in found) if name else found == ""
+
+
+def test_a_one_drive_that_was_moved_is_told_by_the_variables_that_name_it() -> None:
+    environ = {"OneDrive": "D:\\Cloud", "OneDriveCommercial": ""}
+    assert "OneDrive" in in_one_drive(PureWindowsPath("d:\\cloud\\brain"), environ)
+    assert in_one_drive(PureWindowsPath("D:\\Cloudy\\brain"), environ) == ""
+    assert in_one_drive(PureWindowsPath("C:\\Users\\me\\.brain"), {}) == ""
+
+
+def test_a_synced_data_folder_is_a_note_that_says_to_move_it(here: Callable[..., Installation], tmp_path: Path) -> None:
+    synced = tmp_path / "Dropbox/brain"
+    synced.mkdir(parents=True)
+    [found] = data_folder.place(here(synced))
+    assert (found.state, "Dropbox keeps in step" in found.detail) == ("note", True)
+    assert "set BRAIN_DIR" in found.remedy
+    assert [one.state for one in data_folder.place(here())] == ["ok"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "state", "words"),
+    [(10, "ok", "in the background"), (900, "note", "for 15 minutes"), (7_200 * 2, "broken", "for 4 hours"),
+     (86_400 * 3, "broken", "for 3 days"), (-500, "ok", "in the background")],
+)  # fmt: skip
+def test_turns_that_wait_are_no_fault_until_they_wait_for_long(seconds: float, state: str, words: str) -> None:
+    found = hooks.waiting(Left(2, 1_000.0, 0), lambda: 1_000.0 + seconds)
+    assert (found.state, words in found.detail) == (state, True)
+    assert found.detail.startswith("2 turns wait to be stored")
+    assert ("braindex record --waiting" in found.remedy) == (state != "ok")
+    assert hooks.waiting(Left(0, 0.0, 0), lambda: 9e9).detail == "no turn waits to be stored"
+
+
+def test_the_last_failure_of_a_hook_is_told_from_its_log(here: Callable[..., Installation], tmp_path: Path) -> None:
+    assert [one.detail for one in hooks.left(here())] == ["none has run yet"]
+    log = tmp_path / "brain/hooks/hooks.log"
+    log.parent.mkdir(parents=True)
+    assert [one.state for one in hooks.left(here())] == ["ok"]
+    log.write_text(
+        "2026-12-01 10:00:00,123 WARNING braindex.cli.hooking: hook cursor stop: the input is no JSON\n"
+        "2026-12-01 10:00:01,123 ERROR braindex.cli.hooking: hook cursor stop failed\n"
+        "Traceback (most recent call last):\n  File \"x.py\"\nKeyError: 'secret'\n"
+    )
+    _, found = hooks.left(here())
+    assert (found.state, found.detail) == (
+        "note", "2 hooks failed, the last: 2026-12-01 10:00:01 hook cursor stop failed (KeyError)",
+    )  # fmt: skip
+    assert str(log) in found.remedy
+
+
+@ON_POSIX
+def test_what_hooks_keep_has_to_be_private_too(here: Callable[..., Installation], tmp_path: Path) -> None:
+    waiting = tmp_path / "brain/hooks/waiting"
+    waiting.mkdir(parents=True)
+    for folder in (tmp_path / "brain", tmp_path / "brain/hooks", waiting):
+        folder.chmod(0o711)
+    (waiting / "1.json").write_text("{}")
+    (waiting / "1.json").chmod(0o644)
+    [found] = data_folder.modes(here())
+    assert (found.state, "hooks/waiting/1.json (0644)" in found.detail) == ("broken", True)
 
 
 def test_a_data_folder_that_is_not_there_is_no_fault_and_is_not_made(
@@ -341,4 +455,4 @@ def test_collections_that_were_left_are_counted_by_server(here: Callable[..., In
     first, second = vector_server.left_collections(Installation(here().brain_dir, parts))
     assert (first.state, first.detail.startswith("1 collection of")) == ("note", True)
     assert second.detail.startswith("3 collections of")
-    assert "CHROMA_URL=http://b:1" in second.remedy
+    assert "CHROMA_URL of then, at http://b:1" in second.remedy

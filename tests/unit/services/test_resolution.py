@@ -221,7 +221,7 @@ def test_a_known_workspace_around_the_working_directory_is_meant_wherever_it_is(
 
 
 def test_a_nameless_folder_without_markers_is_an_error_that_says_what_to_do(workspaces, folder, home):
-    with pytest.raises(NoWorkspace, match="Name the workspace"):
+    with pytest.raises(NoWorkspace, match="no workspace is named"):
         resolve_for_tool(None, around(folder("plain"), home), workspaces)
 
 

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from braindex.cli.errors import DONE, FAILED
-from braindex.cli.invocation import Command, Invocation, WorkspaceNamedTwice, add_json_option
+from braindex.cli.invocation import Command, Invocation, Mistaken, WorkspaceNamedTwice, add_json_option
 from braindex.cli.output import Style, json_line, line, style
 from braindex.domain.display import safe_line, safe_path
 from braindex.domain.errors import BraindexError, UsageError
 from braindex.domain.health import Check, is_sound, report_as_json
+from braindex.domain.names import UnknownWorkspace
+from braindex.services.resolution import NothingCalled, names_a_path
 
 _STATE: Final = 6  # characters of the longest state
 _INDENT: Final = " " * (_STATE + 2)
@@ -46,19 +48,24 @@ def run(invocation: Invocation) -> int:
     try:
         app = invocation.app
     except BraindexError as trouble:  # settings that are right by themselves, and name a file that is not
-        return without_settings(given, [str(trouble)])
+        return mistaken(Mistaken(given, invocation.environ, None, [str(trouble)]))
     reference = given.path_argument or given.workspace
-    found = app.doctor().examine(reference, full=not given.quick, repair=given.repair)
+    try:
+        found = app.doctor().examine(reference, full=not given.quick, repair=given.repair)
+    except UnknownWorkspace:
+        if not given.path_argument or names_a_path(given.path_argument):
+            raise
+        raise NothingCalled(given.path_argument) from None
     return _told(found, invocation.environ, as_json=given.json)
 
 
-def without_settings(given: argparse.Namespace, mistakes: Iterable[str]) -> int:
+def mistaken(call: Mistaken) -> int:
     """What can be said where the settings are mistaken, which no other check can do without."""
     from braindex.services.doctor.examination import machine_checks  # noqa: PLC0415 - of use to this command alone
 
-    remedy = "correct it; what else there is to examine depends on it"
-    wrong = [Check("settings", "broken", one, remedy) for one in mistakes]
-    return _told([*wrong, *machine_checks()], {}, as_json=given.json)
+    remedy = "correct it (`braindex config` says where it was set); what else there is to examine depends on it"
+    wrong = [Check("settings", "broken", one, remedy) for one in call.mistakes]
+    return _told([*wrong, *machine_checks()], call.environ, as_json=call.arguments.json)
 
 
 def _told(checks: Iterable[Check], environ: Mapping[str, str], *, as_json: bool) -> int:
@@ -111,4 +118,5 @@ COMMAND: Final = Command(
     add_arguments,
     run,
     logs_from=logging.WARNING,
+    mistaken=mistaken,
 )

@@ -10,6 +10,7 @@ from typing import Final
 
 from braindex.domain.display import argument
 from braindex.domain.health import Check, Health, enumerated, megabytes
+from braindex.registry.conversations import HOOKS_FOLDER
 from braindex.services.doctor.parts import Installation
 from braindex.services.doctor.place import elsewhere
 from braindex.services.workspaces import is_being_scanned
@@ -30,14 +31,17 @@ def folder(here: Installation) -> Iterator[Check]:
     elif not path.is_dir():
         yield Check(NAME, "broken", f"{path} is no folder", "move it away, or set BRAIN_DIR to a folder")
     elif not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-        yield Check(
-            NAME,
-            "broken",
-            f"{path} cannot be read and written by this user",
-            "give this user the rights to it, or set BRAIN_DIR to a folder of your own",
-        )
+        yield Check(NAME, "broken", f"{path} cannot be read and written by this user", _rights(path))
     else:
         yield Check(NAME, "ok", f"{path}, writable")
+
+
+def _rights(path: Path) -> str:
+    """How this user gets the rights to the data folder: by a command, where it is this user's."""
+    own = "give this user the rights to it"
+    if os.name == "posix" and path.stat().st_uid == os.geteuid():
+        own = f"chmod -R u+rwX {argument(str(path))}, unless its disk is mounted read-only"
+    return f"{own}; or set BRAIN_DIR to a folder of your own"
 
 
 def _to_be_made(path: Path) -> Check:
@@ -49,7 +53,7 @@ def _to_be_made(path: Path) -> Check:
             f"{path} does not exist and cannot be made: {above or path} cannot be written by this user",
             "set BRAIN_DIR to a folder of your own",
         )
-    return Check(NAME, "note", f"{path} does not exist yet", "the first scan makes it: `braindex scan PATH`")
+    return Check(NAME, "note", f"{path} does not exist yet", "nothing to do: the first scan makes it")
 
 
 def modes(here: Installation) -> Iterator[Check]:
@@ -105,12 +109,13 @@ def _own_entries(here: Installation, unread: list[str]) -> Iterator[tuple[str, i
         if not isinstance(why, FileNotFoundError):  # there are none yet, or it was dropped meanwhile
             unread.append(str(why.filename))
 
-    for parent, folders, files in os.walk(here.workspaces_folder, onerror=closed):
-        if _VECTORS in folders and _is_scanned(Path(parent)):
-            folders.remove(_VECTORS)
-        yield from _with_mode(Path(parent))
-        for name in files:
-            yield from _with_mode(Path(parent, name))
+    for below in (here.workspaces_folder, top / HOOKS_FOLDER):
+        for parent, folders, files in os.walk(below, onerror=closed):
+            if _VECTORS in folders and _is_scanned(Path(parent)):
+                folders.remove(_VECTORS)
+            yield from _with_mode(Path(parent))
+            for name in files:
+                yield from _with_mode(Path(parent, name))
 
 
 def _with_mode(path: Path) -> Iterator[tuple[str, int]]:
@@ -130,7 +135,10 @@ def _is_scanned(folder: Path) -> bool:
 def place(here: Installation) -> Iterator[Check]:
     found = elsewhere(here.brain_dir)
     if found:
-        remedy = "set BRAIN_DIR to a folder on a disk of this machine: locks and databases can fail on others"
+        remedy = (
+            "move it to a disk of this machine and set BRAIN_DIR to where it is then (docs/data-folder.md): locks and "
+            "databases fail on others, and what two machines write is lost"
+        )
         yield Check("disk", "note", f"{here.brain_dir} lies on {found}", remedy)
     else:
         yield Check("disk", "ok", "the data folder lies on a disk of this machine, as far as can be told")

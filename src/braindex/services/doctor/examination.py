@@ -12,6 +12,7 @@ from braindex.domain.results import Workspace
 from braindex.services.doctor import (
     data_folder,
     engines,
+    hooks,
     index,
     known,
     leftovers,
@@ -57,6 +58,7 @@ INSTALLATION: Final[tuple[tuple[str, Callable[[Installation], _Found]], ...]] = 
     ("embedding", engines.embedding),
     (vector_server.SERVER, vector_server.server),
     ("collections", vector_server.left_collections),
+    (hooks.NAME, hooks.left),
     ("logs", logs.last_errors),
 )
 WORKSPACE: Final[tuple[tuple[str, Callable[[Subject], _Found]], ...]] = (
@@ -103,6 +105,8 @@ class Doctor:
         for name, check in INSTALLATION:
             yield from _guarded(name, lambda check=check: check(here))  # type: ignore[misc]
         yield from listed.checks
+        if not wanted:
+            yield known.first_step()
         yield from _guarded("locks", lambda: locks.at_work(here, listed.workspaces))
         for one in wanted:
             subject = Subject(one, here.workspaces_folder / one.id, here, one.id in listed.scanned)

@@ -10,7 +10,7 @@ from braindex.domain.errors import BraindexError
 from braindex.domain.health import Check, counted, first_of
 from braindex.domain.ports import DenseIndex
 from braindex.registry.briefs import BRIEF_FILE
-from braindex.registry.checks import IndexHealth, StoreEmpty, full_text_problem, index_health
+from braindex.registry.checks import IndexHealth, StoreAdrift, StoreEmpty, full_text_problem, index_health
 from braindex.registry.failures import StoreDamaged, StoreError, file_identity
 from braindex.registry.index import INDEX_FILE, IndexStore
 from braindex.registry.meta import ScanMarks
@@ -45,7 +45,7 @@ def examined(subject: Subject) -> IndexReport:
     path = subject.folder / INDEX_FILE
     identity = file_identity(path)
     if identity is None:
-        return IndexReport([_missing(subject)])
+        return IndexReport([_adrift(subject) if path.is_symlink() else _missing(subject)])
     try:
         health = index_health(path, full=subject.full)
         problem = first_of(health.problems) or (full_text(subject) if not health.older else "")
@@ -76,6 +76,13 @@ def _missing(subject: Subject) -> Check:
         detail = "there is none, though the workspace was scanned: its index was lost"
         return subject.check(INDEX_FILE, "note", detail, f"the next scan or question makes it anew: {again}")
     return subject.check(INDEX_FILE, "note", "never scanned", again)
+
+
+def _adrift(subject: Subject) -> Check:
+    path = subject.folder / INDEX_FILE
+    again = f"delete the link {argument(str(path))}, and the next scan makes a new index"
+    remedy = f"mount what it leads to; or {again}: braindex scan {argument(subject.workspace.path)}"
+    return subject.check(INDEX_FILE, "broken", StoreAdrift(path).detail, remedy)
 
 
 def _empty(subject: Subject, detail: str, identity: tuple[int, int]) -> IndexReport:

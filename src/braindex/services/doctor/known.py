@@ -13,8 +13,9 @@ from braindex.domain.identity import short_id, workspace_id
 from braindex.domain.names import one_workspace
 from braindex.domain.results import Workspace
 from braindex.indexing.own_data import OwnFolders
-from braindex.registry.checks import RegistryHealth, StoreEmpty, described, registry_health
+from braindex.registry.checks import RegistryHealth, StoreAdrift, StoreEmpty, described, registry_health
 from braindex.registry.failures import StoreDamaged, StoreError, StoreMissing
+from braindex.registry.memory import KEPT_FILE
 from braindex.registry.scan_record import RECORD_FILE
 from braindex.registry.workspaces import MIN_SHORT_ID, REGISTRY_FILE, WORKSPACE_FILE
 from braindex.services.doctor.leftovers import size_of
@@ -33,8 +34,10 @@ _REFILLED: Final = (
     "the next command that needs it (`braindex workspaces list`) lists the workspaces anew from their folders; the "
     "token ledger that was in it is lost"
 )
-# What a drop that was cut off may leave: locks, and news of a scan. Anything else may be a workspace's data.
-_NO_DATA: Final = re.compile(rf".*\.lock|{re.escape(DROP_REQUEST)}|{re.escape(RECORD_FILE)}(\.new)?")
+# What a drop that was cut off may leave: locks, marks, and news of a scan. Anything else may be a workspace's data.
+_NO_DATA: Final = re.compile(
+    rf".*\.lock|{re.escape(DROP_REQUEST)}|{re.escape(KEPT_FILE)}|{re.escape(RECORD_FILE)}(\.new)?"
+)
 _FOLDERS: Final = "workspace folders"
 
 
@@ -65,6 +68,12 @@ def _known(here: Installation) -> Known:
     checks += _differences(here, listed, by_folder) + _set_aside(here)
     ordered = sorted(everything.values(), key=lambda one: (one.name, one.path))
     return Known(tuple(ordered), tuple(checks), frozenset() if found is None else found.scanned)
+
+
+def first_step() -> Check:
+    """What to do where nothing is remembered yet."""
+    remedy = "scan a project: `braindex scan PATH`; then `braindex setup` connects your IDE's agent to it"
+    return Check("workspaces", "note", "none is known yet, so there is nothing to ask about", remedy)
 
 
 def meant(reference: str, everything: Sequence[Workspace], here: Installation) -> Workspace:
@@ -100,8 +109,7 @@ def _listed(here: Installation) -> tuple[RegistryHealth | None, list[Check]]:
         detail = "there is none yet" if here.brain_dir.exists() else "no data folder, no workspaces"
         return None, [Check(REGISTRY_FILE, "ok", detail)]
     except StoreDamaged as damage:
-        empty = Check(REGISTRY_FILE, "broken", damage.detail, _REFILLED)
-        return None, [empty if isinstance(damage, StoreEmpty) else _damaged(damage.detail)]
+        return None, [_unsound(path, damage)]
     except StoreError as trouble:
         return None, [unusable(REGISTRY_FILE, trouble)]
     if found.problems:
@@ -110,6 +118,15 @@ def _listed(here: Installation) -> tuple[RegistryHealth | None, list[Check]]:
         detail = "an earlier version wrote it"
         return None, [Check(REGISTRY_FILE, "note", detail, "nothing to do: the next command brings it up to date")]
     return found, [Check(REGISTRY_FILE, "ok", counted(len(found.workspaces), "workspace"))]
+
+
+def _unsound(path: Path, damage: StoreDamaged) -> Check:
+    if isinstance(damage, StoreAdrift):
+        remedy = f"mount what it leads to; or delete the link {argument(str(path))}, and then {_REFILLED}"
+        return Check(REGISTRY_FILE, "broken", damage.detail, remedy)
+    if isinstance(damage, StoreEmpty):
+        return Check(REGISTRY_FILE, "broken", damage.detail, _REFILLED)
+    return _damaged(damage.detail)
 
 
 def _damaged(detail: str) -> Check:

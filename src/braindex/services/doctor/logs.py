@@ -15,6 +15,7 @@ _NAME: Final = re.compile(r"server-[1-9][0-9]{0,9}\.log(?:\.[0-9]+)?")
 # `2026-11-30 10:00:00,123 ERROR braindex.services.scan: message`, as every handler of braindex writes it.
 _TIME: Final = r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),\d+ "
 _ERROR: Final = re.compile(_TIME + r"(ERROR|CRITICAL) \S+: (.*)")
+_TROUBLE: Final = re.compile(_TIME + r"(WARNING|ERROR|CRITICAL) \S+: (.*)")
 _RECORD: Final = re.compile(_TIME + r"[A-Z]+ ")
 # `package.module.KeyError: 'x'`, which ends a traceback; its other lines are indented, or a sentence.
 _TYPE: Final = re.compile(r"(?:[A-Za-z_]\w*\.)*([A-Z]\w*)(?::|$)")
@@ -41,6 +42,11 @@ def last_errors(here: Installation) -> Iterator[Check]:
     yield Check("logs", "note", f"{what}: {shown}", remedy)
 
 
+def last_troubles(path: Path) -> list[tuple[str, str]]:
+    """(time, what happened) of each warning and error near the end of a log, the last one last."""
+    return list(_errors(path, _TROUBLE))
+
+
 def _logs(folder: Path) -> list[Path]:
     try:
         return sorted(one for one in folder.iterdir() if _NAME.fullmatch(one.name))
@@ -48,7 +54,7 @@ def _logs(folder: Path) -> list[Path]:
         return []
 
 
-def _errors(path: Path) -> Iterator[tuple[str, str]]:
+def _errors(path: Path, wanted: re.Pattern[str] = _ERROR) -> Iterator[tuple[str, str]]:
     """(time, first line with the type of what was raised) of each error near the end of a log; what is no file of ours
     has none.
     """
@@ -60,7 +66,7 @@ def _errors(path: Path) -> Iterator[tuple[str, str]]:
     except (OSError, ValueError):
         return
     for number, line in enumerate(lines):
-        match = _ERROR.match(line)
+        match = wanted.match(line)
         if match:
             kind = _raised(lines[number + 1 :])
             yield match[1], shortened(match[3]) + (f" ({kind})" if kind else "")

@@ -8,6 +8,7 @@ from pathlib import Path
 from braindex.domain.errors import BraindexError
 from braindex.domain.health import Check, Health
 from braindex.domain.results import Workspace
+from braindex.registry.checks import StoreNoFile
 from braindex.registry.failures import StoreError, StoreLocked, StoreTooNew
 from braindex.registry.workspaces import WORKSPACES_FOLDER
 from braindex.services.retrieve import Embedders, OpenDense
@@ -46,9 +47,9 @@ class VectorServer:
 
 @dataclass(frozen=True, slots=True)
 class LeftCollections:
-    """How many collections of earlier indexes nobody has deleted yet on the server of one CHROMA_URL."""
+    """How many collections of earlier indexes nobody has deleted yet on one server, as it may be shown."""
 
-    url: str
+    where: str
     count: int
 
 
@@ -142,5 +143,7 @@ def unusable(name: str, trouble: StoreError, workspace_id: str = "") -> Check:
         return Check(name, "note", str(trouble), "run `braindex doctor` again in a minute", workspace_id)
     if isinstance(trouble, StoreTooNew):
         return Check(name, "broken", str(trouble), f"install braindex {trouble.version} or later", workspace_id)
+    if isinstance(trouble, StoreNoFile):
+        return Check(name, "broken", str(trouble), "move it away: a database is a file", workspace_id)
     remedy = "see to the rights to the data folder and to its disk"
     return Check(name, "broken", str(trouble), remedy, workspace_id)

@@ -28,6 +28,8 @@ def _said(asked: AskedServer) -> Check:
 def left_collections(here: Installation) -> Iterator[Check]:
     """Collections that nobody needs any more, and that no scan has been able to delete."""
     for left in here.parts.left_collections():
-        detail = f"{counted(left.count, 'collection')} of earlier indexes or dropped workspaces left at {left.url}"
-        remedy = f"nothing has to be done: a scan with CHROMA_URL={left.url} deletes what is left there"
+        detail = f"{counted(left.count, 'collection')} of earlier indexes or dropped workspaces left at {left.where}"
+        remedy = (
+            f"nothing has to be done: a scan with the CHROMA_URL of then, at {left.where}, deletes what is left there"
+        )
         yield Check("collections", "note", detail, remedy)

@@ -9,9 +9,9 @@ from braindex.domain.display import argument
 from braindex.domain.health import Check, counted, enumerated, first_of
 from braindex.domain.identity import short_id
 from braindex.registry.briefs import BriefUnreadable, read_brief
-from braindex.registry.checks import MemoryHealth, memory_health
+from braindex.registry.checks import MemoryHealth, MemoryLost, StoreAdrift, memory_health
 from braindex.registry.failures import StoreDamaged, StoreError
-from braindex.registry.memory import MEMORY_FILE
+from braindex.registry.memory import KEPT_FILE, MEMORY_FILE, MemoryStore, kept_mark
 from braindex.services.doctor.parts import Subject, unusable
 
 BRIEF: Final = "brief"
@@ -80,31 +80,50 @@ def out_of_reach(subject: Subject) -> Iterator[Check]:
 def memory(subject: Subject) -> Iterator[Check]:
     """memory.db is looked at and never changed: nothing can rebuild it."""
     path = subject.folder / MEMORY_FILE
-    if not path.exists() and not path.with_name(f"{MEMORY_FILE}-wal").exists():
+    if not MemoryStore.exists(subject.folder) and not kept_mark(subject.folder):
         return
     try:
         found = memory_health(path, full=subject.full)
+    except MemoryLost as lost:
+        yield _lost(subject, lost.detail)
+    except StoreAdrift as adrift:
+        remedy = f"mount what it leads to; or delete the link, then {_instead(subject)}"
+        yield subject.check(MEMORY_FILE, "broken", adrift.detail, remedy)
     except StoreDamaged as damage:
         yield _damaged(subject, damage.detail)
     except StoreError as trouble:
         yield unusable(MEMORY_FILE, trouble, subject.workspace.id)
     else:
-        if found.problems:
-            yield _damaged(subject, first_of(found.problems))
-        else:
-            said = "of an earlier version" if found.older else _held(found)
-            yield subject.check(MEMORY_FILE, "ok", said)
+        yield _looked_at(subject, found)
 
 
-def _held(found: MemoryHealth) -> str:
-    return f"{counted(found.notes, 'note')}, {counted(found.episodes, 'episode')}"
+def _looked_at(subject: Subject, found: MemoryHealth) -> Check:
+    if found.problems:
+        return _damaged(subject, first_of(found.problems))
+    if found.older:
+        return subject.check(MEMORY_FILE, "ok", "of an earlier version")
+    held = f"{counted(found.notes, 'note')}, {counted(found.episodes, 'episode')}"
+    if found.is_another:
+        return _lost(subject, f"it holds {held}, and is another than the one that they were first kept in")
+    return subject.check(MEMORY_FILE, "ok", held)
+
+
+def _lost(subject: Subject, detail: str) -> Check:
+    mark = argument(str(subject.folder / KEPT_FILE))
+    remedy = f"{_instead(subject)}; if there is none, or what is there is meant to be, delete {mark}"
+    return subject.check(MEMORY_FILE, "broken", detail, remedy)
 
 
 def _damaged(subject: Subject, detail: str) -> Check:
-    copies = sorted(one.name for one in subject.folder.glob(f"{MEMORY_FILE}.before-*"))
-    instead = f"put a copy in its place ({enumerated(copies)})" if copies else "put a backup in its place"
     remedy = (
         "notes cannot be rebuilt, so it is left as it is: move it away with its -wal and -shm files, then "
-        f"{instead}; `sqlite3 {MEMORY_FILE} .recover` may read what is left"
+        f"{_instead(subject)}; `sqlite3 {MEMORY_FILE} .recover` may read what is left"
     )
     return subject.check(MEMORY_FILE, "broken", f"it is damaged: {detail}", remedy)
+
+
+def _instead(subject: Subject) -> str:
+    """What may stand in the place of a memory that is lost."""
+    copies = sorted(one.name for one in subject.folder.glob(f"{MEMORY_FILE}.before-*"))
+    place = argument(str(subject.folder / MEMORY_FILE))
+    return f"put a copy at {place} ({enumerated(copies)})" if copies else f"put a backup at {place}"
