@@ -122,6 +122,12 @@ class Raw:
         assert isinstance(frame, dict)
         return frame
 
+    def answer(self) -> dict[str, Any]:
+        """The next frame that is no notification."""
+        while "id" not in (frame := self.read()):
+            pass
+        return frame
+
     def call(self, number: int, tool: str, **arguments: Any) -> None:
         params = {"name": tool, "arguments": arguments, "_meta": {"progressToken": number}}
         self.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
@@ -259,7 +265,7 @@ def test_a_cancelled_question_hangs_up_on_its_engine(serve, box, fake_deepseek):
     server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}})
     assert fake_deepseek.hung_up.wait(HUNG)
     server.send({"jsonrpc": "2.0", "id": 3, "method": "ping"})
-    assert server.read() == {"jsonrpc": "2.0", "id": 3, "result": {}}
+    assert server.answer() == {"jsonrpc": "2.0", "id": 3, "result": {}}
 
 
 def test_a_call_to_an_engine_does_not_outlive_the_client(serve, box, fake_deepseek):

@@ -13,7 +13,7 @@ def judge(line: bytes | None) -> Checked:
 def reading(data: bytes, longest: int = 100) -> tuple[io.BufferedReader, list[bytes]]:
     replies: list[bytes] = []
     source = io.BytesIO(data)
-    return io.BufferedReader(LineReader(source, judge, replies.append, longest)), replies  # type: ignore[arg-type]
+    return io.BufferedReader(LineReader(source, judge, replies.append, longest)), replies
 
 
 def test_good_lines_are_read_in_order_and_bad_ones_answered():
