@@ -13,6 +13,7 @@ from braindex.domain.display import echoed, safe, shortened
 from braindex.domain.errors import BraindexError
 from braindex.domain.memories import NotAReference
 from braindex.domain.names import UnknownWorkspace
+from braindex.services.brief import NoBrief
 
 LOG: Final = logging.getLogger(__name__)
 
@@ -90,6 +91,8 @@ def told_to_agents(error: BraindexError) -> str:
             f"no workspace is known as '{echoed(error.reference)}': list_workspaces names the known ones; of one that "
             "is not known yet, give the absolute path"
         )
+    if type(error) is NoBrief:
+        return f"{error}; query_memory answers without one, and starts that scan where there was none"
     if isinstance(error, NotAReference):
         return f"{error}; list_memory shows the ids"
     return str(error)

@@ -36,7 +36,8 @@ def completed(connected):
             found = (await client.complete(ref, {"name": argument, "value": typed})).completion
         assert found.total == len(found.values)
         assert found.has_more is False
-        return found.values
+        values: list[str] = found.values
+        return values
 
     return ask
 
