@@ -25,7 +25,7 @@ from tests.fakes.first_scan import FirstScan, many_files
 
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 HUNG = 60  # seconds after which a child counts as hung; nothing is expected to come near it
-INITIALIZE = {
+INITIALIZE: dict[str, Any] = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "initialize",
