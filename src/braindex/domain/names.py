@@ -13,6 +13,7 @@ LISTED_AT_MOST: Final = 10  # workspaces that an error names
 
 class UnknownWorkspace(BraindexError):
     def __init__(self, reference: str) -> None:
+        self.reference = reference
         super().__init__(
             f"no workspace is known as '{echoed(reference)}'; `braindex workspaces list` names the known ones, "
             f"`braindex scan PATH` adds one"

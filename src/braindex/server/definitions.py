@@ -34,8 +34,22 @@ def define(
     )
     assert isinstance(tool, GuardedTool)  # noqa: S101 - from_function builds its own class
     schema = {"type": "object", "properties": output, "required": list(output)}
-    metadata = FuncMetadata(arg_model=tool.fn_metadata.arg_model, output_schema=schema)
+    metadata = _Arguments(arg_model=tool.fn_metadata.arg_model, output_schema=schema)
     return tool.model_copy(update={"parameters": _lean(tool.parameters), "fn_metadata": metadata, "log_path": log_path})
+
+
+class _Arguments(FuncMetadata):
+    """Arguments as agents send them: a number, a truth value or a list may come as its JSON text. A text stays one,
+    also where it looks like JSON, as a folder named `[id]` or a brief that begins with a brace does.
+    """
+
+    def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
+        parsed = super().pre_parse_json(data)
+        return {name: data[name] if self._is_text(name) else value for name, value in parsed.items()}
+
+    def _is_text(self, name: str) -> bool:
+        known = self.arg_model.model_fields.get(name)
+        return known is not None and known.annotation in (str, str | None)
 
 
 def result(text: str, structured: dict[str, Any]) -> CallToolResult:

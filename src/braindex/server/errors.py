@@ -11,7 +11,9 @@ from pydantic import ValidationError
 
 from braindex.domain.display import echoed, safe, shortened
 from braindex.domain.errors import BraindexError
+from braindex.domain.memories import NotAReference
 from braindex.domain.names import UnknownWorkspace
+from braindex.services.brief import NoBrief
 from braindex.services.resolution import NamedWorkspaceUnusable, NoWorkspace
 from braindex.services.roots import FolderRefused
 
@@ -67,18 +69,18 @@ class GuardedTool(Tool):
             raise told(f"{self.name} has no argument {_listed(unknown)}; it takes: {accepted}")
 
     def _without_nulls(self, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The arguments that were given: some clients send null for one that is left out. One that is required
-        stays, to be refused by name.
+        """The arguments that were given: some clients send null, or the word, for one that is left out. One that is
+        required stays, to be refused by name.
         """
         required = self.parameters.get("required", ())
-        return {name: value for name, value in arguments.items() if value is not None or name in required}
+        return {name: value for name, value in arguments.items() if value not in (None, "null") or name in required}
 
     def _told(self, error: UnexpectedToolError) -> ToolError:
         cause = error.__cause__
         if isinstance(cause, _UNNAMED):
             return told(f"{str(cause).rstrip('.')}. {_NAME_ONE}")
         if isinstance(cause, BraindexError):
-            return told(str(cause))
+            return told(told_to_agents(cause))
         LOG.error("%s failed unexpectedly", self.name, exc_info=cause)
         where = f" The traceback is in {self.log_path}." if self.log_path else ""
         return told(
@@ -90,6 +92,20 @@ class GuardedTool(Tool):
 def told(message: str) -> ToolError:
     """The error that gives an agent this message: safe to show and to encode, and of bounded length."""
     return ToolError(safe(shortened(message, LONGEST_MESSAGE)))
+
+
+def told_to_agents(error: BraindexError) -> str:
+    """An expected failure in words that name an agent's tools, where its own name a person's commands."""
+    if isinstance(error, UnknownWorkspace):
+        return (
+            f"no workspace is known as '{echoed(error.reference)}': list_workspaces names the known ones; of one that "
+            "is not known yet, give the absolute path"
+        )
+    if type(error) is NoBrief:
+        return f"{error}; query_memory answers without one, and starts that scan where there was none"
+    if isinstance(error, NotAReference):
+        return f"{error}; list_memory shows the ids"
+    return str(error)
 
 
 def _wrong_arguments(tool: str, error: ValidationError) -> str:

@@ -5,11 +5,13 @@ import queue
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 CHUNK_BYTES: Final = 1 << 16
 # Far above what any client sends; a line without an end must not fill the memory.
 LONGEST_LINE: Final = 32 << 20
+# So much may wait to be worked off. From then on the client waits, and its end is seen late.
+BYTES_WAITING: Final = 32 << 20
 # So many answers may wait for a client that does not read. From then on its input waits too.
 REPLIES_WAITING: Final = 10_000
 
@@ -22,8 +24,55 @@ class Checked:
     replies: tuple[bytes, ...] = ()
 
 
+class Source(Protocol):
+    """Where bytes come from; none are the end of input."""
+
+    def read(self, size: int, /) -> bytes | None: ...
+
+
 # Judges a line without its end, or None for one that was too long to keep.
 Check = Callable[[bytes | None], Checked]
+
+
+class ReadAhead:
+    """A client's bytes, taken from it as soon as they come, by a thread of its own: what waits to be worked off must
+    not hide that the client has gone. `on_end` is called at the end of input, which a broken stream is too.
+    """
+
+    def __init__(self, source: io.RawIOBase, on_end: Callable[[], object], most: int = BYTES_WAITING) -> None:
+        self._source = source
+        self._on_end = on_end
+        self._most = most
+        self._waiting = bytearray()
+        self._changed = threading.Condition()
+        self._ended = False
+        threading.Thread(target=self._run, name="braindex-input", daemon=True).start()
+
+    def read(self, size: int) -> bytes:
+        """Up to so many bytes, at least one; waits for them. No bytes are the end of input."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._waiting or self._ended)
+            taken = bytes(self._waiting[:size])
+            del self._waiting[:size]
+            self._changed.notify_all()
+            return taken
+
+    def _run(self) -> None:
+        while chunk := self._next():
+            with self._changed:
+                self._waiting += chunk
+                self._changed.notify_all()
+                self._changed.wait_for(lambda: len(self._waiting) < self._most)
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
+        self._on_end()
+
+    def _next(self) -> bytes:
+        try:
+            return self._source.read(CHUNK_BYTES) or b""
+        except OSError:
+            return b""
 
 
 class LineReader(io.RawIOBase):
@@ -34,7 +83,7 @@ class LineReader(io.RawIOBase):
     """
 
     def __init__(
-        self, source: io.RawIOBase, check: Check, reply: Callable[[bytes], object], longest: int = LONGEST_LINE
+        self, source: Source, check: Check, reply: Callable[[bytes], object], longest: int = LONGEST_LINE
     ) -> None:
         super().__init__()
         self._source = source

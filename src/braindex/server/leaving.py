@@ -13,6 +13,8 @@ from typing import Final
 # most.
 STOP_SECONDS: Final = 0.85
 DEADLINE_SECONDS: Final = 0.95
+# What a client sent before it closed the input is worked off for so long: a few requests from a script are answered.
+BACKLOG_SECONDS: Final = 0.6
 
 INTERRUPTED: Final = 130
 
@@ -50,6 +52,15 @@ class Leaving:
         """Leaves after the deadline at the latest, should the orderly way get stuck; the last code counts."""
         self._code = code
         timer = threading.Timer(DEADLINE_SECONDS, lambda: self._leave(self._code))
+        timer.daemon = True
+        timer.start()
+
+    def after_input(self) -> None:
+        """Leaves within the deadline from here, where input has ended: what came before is worked off for a while, then
+        the services are stopped.
+        """
+        self.within_deadline(0)
+        timer = threading.Timer(BACKLOG_SECONDS, lambda: self.now(0))
         timer.daemon = True
         timer.start()
 

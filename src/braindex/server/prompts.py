@@ -15,12 +15,13 @@ from braindex.domain.errors import BraindexError, UsageError
 from braindex.domain.results import Workspace
 from braindex.domain.review_prompt import review_here
 from braindex.domain.secrets import redacted
-from braindex.server.errors import LONGEST_MESSAGE
+from braindex.server.adding_a_language import how_to_add
+from braindex.server.errors import LONGEST_MESSAGE, told_to_agents
 from braindex.server.surroundings import ToolContext
 from braindex.server.threads import in_thread
 from braindex.services.brief import BriefView, NoBrief
 
-_STAGED: Final = "staged"
+STAGED: Final = "staged"
 HOW_TO: Final = """\
 How to use the memory:
 - Ask query_memory before you search or open files: "where is X defined?", "how does Y work?". Its `#path:line` are \
@@ -46,7 +47,7 @@ def onboard(context: ToolContext) -> Prompt:
         try:
             return UserMessage(await in_thread(lambda: _onboarding(context, workspace, roots)))
         except BraindexError as error:
-            raise MCPError(INVALID_PARAMS, safe(shortened(str(error), LONGEST_MESSAGE))) from error
+            raise _refused(error) from error
 
     return Prompt.from_function(
         onboard, title="Get to know this project", description="The project's brief, and how to use its memory."
@@ -76,15 +77,37 @@ def review(context: ToolContext) -> Prompt:
             wanted = _wanted(changes.strip(), base.strip())
             return UserMessage(await in_thread(lambda: _reviewing(context, workspace, roots, wanted)))
         except BraindexError as error:
-            raise MCPError(INVALID_PARAMS, safe(shortened(str(error), LONGEST_MESSAGE))) from error
+            raise _refused(error) from error
 
     return Prompt.from_function(
         review, title="Review a change", description="A change, what it touches, similar reviews, and how to review it."
     )
 
 
+def add_language(_: ToolContext) -> Prompt:
+    """`add_language`: how braindex learns to parse another language; the same in every workspace."""
+
+    async def add_language(
+        language: Annotated[str, Field(description="As its grammar is called on the package index, e.g. rust")],
+    ) -> UserMessage:
+        try:
+            return UserMessage(how_to_add(language))
+        except BraindexError as error:
+            raise _refused(error) from error
+
+    return Prompt.from_function(
+        add_language,
+        title="Teach braindex a language",
+        description="The steps that add a language to braindex itself, with one that is there as an example.",
+    )
+
+
 # In the order clients list them; each is built from the injected state.
-PROMPTS: Final[tuple[Callable[[ToolContext], Prompt], ...]] = (onboard, review)
+PROMPTS: Final[tuple[Callable[[ToolContext], Prompt], ...]] = (onboard, review, add_language)
+
+
+def _refused(error: BraindexError) -> MCPError:
+    return MCPError(INVALID_PARAMS, safe(shortened(told_to_agents(error), LONGEST_MESSAGE)))
 
 
 class OneWayToName(UsageError):
@@ -95,7 +118,7 @@ class OneWayToName(UsageError):
 def _wanted(changes: str, base: str) -> Wanted:
     if changes and base:
         raise OneWayToName
-    return Wanted(staged=True) if changes == _STAGED else Wanted(changes, base=base)
+    return Wanted(staged=True) if changes == STAGED else Wanted(changes, base=base)
 
 
 def _reviewing(context: ToolContext, argument: str, roots: ListRootsResult | None, wanted: Wanted) -> str:

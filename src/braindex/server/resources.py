@@ -5,7 +5,7 @@ from collections.abc import Collection
 from typing import Final
 
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
-from mcp_types import Resource, ResourceTemplate
+from mcp_types import Annotations, Resource, ResourceTemplate
 
 from braindex.bootstrap import App
 from braindex.domain.display import echoed, safe, safe_line, safe_path
@@ -14,12 +14,15 @@ from braindex.domain.results import Workspace
 from braindex.services.brief import NoBrief
 
 MIME_TYPE: Final = "text/markdown"
+_FOR_BOTH: Final = Annotations(audience=["user", "assistant"])  # a brief is written for people and for agents
+ID_IN_TEMPLATE: Final = "workspace_id"
 TEMPLATE: Final = ResourceTemplate(
-    uri_template="brain://{workspace_id}/brief",
+    uri_template=f"brain://{{{ID_IN_TEMPLATE}}}/brief",
     name="brief",
     title="Project brief",
     description="What a workspace is and how it is built, in nine short sections. list_workspaces names the ids.",
     mime_type=MIME_TYPE,
+    annotations=_FOR_BOTH,
 )
 _URI: Final = re.compile(r"brain://([^/?#]+)/brief")
 
@@ -59,8 +62,8 @@ class BriefResources:
 
     def list(self) -> list[Resource]:
         """Those that can be read: of the known workspaces that have a brief."""
-        known = (one.workspace for one in self._app.workspaces.list())
-        return [_listed(one) for one in known if self._app.briefs.text(one)]
+        known = [(one.workspace, self._app.briefs.text(one.workspace)) for one in self._app.workspaces.list()]
+        return [_listed(workspace, text) for workspace, text in known if text]
 
     def read(self, uri: str) -> str:
         """A brief's text, safe to show.
@@ -92,11 +95,13 @@ class BriefResources:
         return hash(text) if text else 0
 
 
-def _listed(workspace: Workspace) -> Resource:
+def _listed(workspace: Workspace, text: str) -> Resource:
     return Resource(
         uri=uri_of(workspace),
         name=safe_line(workspace.name),
         title=f"Brief of {safe_line(workspace.name)}",
         description=safe_path(workspace.path),
         mime_type=MIME_TYPE,
+        size=len(safe(text).encode()),
+        annotations=_FOR_BOTH,
     )

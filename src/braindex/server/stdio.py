@@ -67,7 +67,7 @@ def serve(
     leaving.on_signals()
     leaving.with_parent(parent)
     LOG.info("serving, version %s", version)
-    wire.hand_over(checked, on_gone=lambda: leaving.now(0))
+    wire.hand_over(checked, on_end=leaving.after_input, on_gone=lambda: leaving.now(0))
     _run(server, leaving)
 
 

@@ -1,6 +1,7 @@
 """Blocking work off the event loop, in threads that never keep the process alive."""
 
 import asyncio
+import math
 import threading
 import time
 from collections.abc import Awaitable, Callable
@@ -41,14 +42,20 @@ async def in_thread(call: Callable[[], T]) -> T:
     return await asyncio.wrap_future(begun(call))
 
 
-async def in_cancellable_thread(call: Callable[[Callable[[], bool]], T]) -> T:
+async def in_cancellable_thread(
+    call: Callable[[Callable[[], bool]], T], tell: Callable[[float], Awaitable[object]]
+) -> T:
     """As `in_thread`, of a call that is given a flag: true from the moment that its result is no longer awaited.
 
     A thread cannot be ended from outside; the call looks at the flag wherever it waits for something expensive.
+    `tell` is awaited once a second with the seconds that have passed.
     """
     left = threading.Event()
+    started = time.monotonic()
+    future = begun(lambda: call(left.is_set))
     try:
-        return await in_thread(lambda: call(left.is_set))
+        await ends_within(future, math.inf, lambda: tell(time.monotonic() - started))
+        return future.result()
     finally:
         left.set()
 

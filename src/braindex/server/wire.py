@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final, TextIO, cast
 
 from braindex.domain.errors import BraindexError
-from braindex.server.intake import Check, LineReader, Replies
+from braindex.server.intake import Check, LineReader, ReadAhead, Replies
 
 STDIN: Final = 0
 STDOUT: Final = 1
@@ -91,15 +91,16 @@ class Wire:
         self._replies: Replies | None = None
         sys.stdout = sys.stderr
 
-    def hand_over(self, check: Check, on_gone: Callable[[], None]) -> None:
+    def hand_over(self, check: Check, *, on_end: Callable[[], object], on_gone: Callable[[], None]) -> None:
         """Makes the wire `sys.stdin` and `sys.stdout`, where the SDK looks for it once; `divert` takes it away.
 
-        `check` judges each line of the client's; `on_gone` is called when it cannot be written to.
+        `check` judges each line of the client's; `on_end` is called at the end of input, before all of it is worked
+        off, and `on_gone` when the client cannot be written to.
         """
         writer = WireWriter(self._output, on_gone)
         self._replies = Replies(writer.write_line)
         source = cast("io.RawIOBase", io.FileIO(self._input, "rb", closefd=False))
-        reader = io.BufferedReader(LineReader(source, check, self._replies.put))
+        reader = io.BufferedReader(LineReader(ReadAhead(source, on_end), check, self._replies.put))
         sys.stdin = io.TextIOWrapper(reader, encoding="utf-8", newline="\n")
         sys.stdout = io.TextIOWrapper(writer, encoding="utf-8", newline="\n")
         # Kept, since a text layer that is collected closes what is below it.

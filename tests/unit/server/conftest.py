@@ -124,11 +124,14 @@ class HeldAsking:
     reason: str = "no engine is configured: sources only"
     coverage: str = ""
     error: BaseException | None = None
+    wait_for: threading.Event | None = None
     asked: list[tuple[Workspace, Question]] = field(default_factory=list)
 
     def ask(self, workspace: Workspace, question: Question, cancelled: Callable[[], bool] = lambda: False) -> Answer:
         assert not cancelled()
         self.asked.append((workspace, question))
+        if self.wait_for is not None:
+            self.wait_for.wait()
         if self.error is not None:
             raise self.error
         engine: EngineName = "none" if self.answer is None else "ollama"
@@ -208,6 +211,7 @@ class HeldApp:
     asking: HeldAsking = field(default_factory=HeldAsking)
     briefs: HeldBriefs = field(default_factory=HeldBriefs)
     usage: Any = None
+    notes: Any = None
     settings: SimpleNamespace = field(default_factory=settings)
 
     @property

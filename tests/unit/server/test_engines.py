@@ -240,4 +240,6 @@ async def test_a_workspace_that_was_never_scanned_has_no_brief_to_replace(app, c
     async with connect(app) as client:
         result = await client.call_tool("update_brief", {"workspace": str(new)})
     assert result.is_error
-    assert text_of(result) == "new has no brief yet: it is made at the end of the first scan"
+    assert text_of(result).startswith(
+        "new has no brief yet: it is made at the end of the first scan; query_memory answ"
+    )

@@ -1,7 +1,7 @@
 import io
 import threading
 
-from braindex.server.intake import Checked, LineReader, Replies
+from braindex.server.intake import Checked, LineReader, ReadAhead, Replies
 
 
 def judge(line: bytes | None) -> Checked:
@@ -13,7 +13,7 @@ def judge(line: bytes | None) -> Checked:
 def reading(data: bytes, longest: int = 100) -> tuple[io.BufferedReader, list[bytes]]:
     replies: list[bytes] = []
     source = io.BytesIO(data)
-    return io.BufferedReader(LineReader(source, judge, replies.append, longest)), replies  # type: ignore[arg-type]
+    return io.BufferedReader(LineReader(source, judge, replies.append, longest)), replies
 
 
 def test_good_lines_are_read_in_order_and_bad_ones_answered():
@@ -77,3 +77,50 @@ def test_a_client_that_is_gone_ends_the_answers():
     replies = Replies(gone)
     replies.put(b"1")
     assert replies.drain(60)
+
+
+class Held(io.RawIOBase):
+    """Input in pieces; counts how many were taken. Breaks at its end where it is told to."""
+
+    def __init__(self, pieces: list[bytes], *, breaks: bool = False) -> None:
+        super().__init__()
+        self._pieces = pieces
+        self._breaks = breaks
+        self.taken = 0
+
+    def read(self, size: int = -1) -> bytes:  # noqa: ARG002 - the library's signature
+        if self.taken == len(self._pieces):
+            if self._breaks:
+                raise OSError
+            return b""
+        self.taken += 1
+        return self._pieces[self.taken - 1]
+
+
+def test_the_end_of_input_is_seen_before_what_came_before_it_is_worked_off():
+    ended = threading.Event()
+    ahead = ReadAhead(Held([b"one\n"] * 100), ended.set)
+    assert ended.wait(60)
+    assert ahead.read(6) == b"one\non"
+    assert ahead.read(1_000) == (b"one\n" * 100)[6:]
+    assert ahead.read(1) == b""
+    assert ahead.read(1) == b""
+
+
+def test_a_broken_input_has_ended():
+    ended = threading.Event()
+    ahead = ReadAhead(Held([b"one"], breaks=True), ended.set)
+    assert ended.wait(60)
+    assert (ahead.read(9), ahead.read(9)) == (b"one", b"")
+
+
+def test_no_more_is_read_ahead_than_may_wait():
+    ended = threading.Event()
+    source = Held([b"x" * 10] * 5)
+    ahead = ReadAhead(source, ended.set, most=20)
+    got = b""
+    while len(got) < 50:
+        assert source.taken <= 2 + len(got) // 10 + 1
+        got += ahead.read(10)
+    assert got == b"x" * 50
+    assert ended.wait(60)

@@ -1,6 +1,6 @@
 import threading
 
-from braindex.server.leaving import DEADLINE_SECONDS, STOP_SECONDS, Leaving
+from braindex.server.leaving import BACKLOG_SECONDS, DEADLINE_SECONDS, STOP_SECONDS, Leaving
 
 
 def test_the_services_are_stopped_before_the_process_leaves():
@@ -33,5 +33,19 @@ def test_an_orderly_way_that_gets_stuck_is_cut_short_by_the_deadline():
     assert left.wait(60)
 
 
+def test_after_the_end_of_input_the_services_are_stopped_and_the_process_leaves():
+    order: list[object] = []
+    left = threading.Event()
+
+    def leave(code: int) -> None:
+        order.append(code)
+        left.set()
+
+    Leaving(lambda: order.append("stopped"), leave).after_input()
+    assert left.wait(60)
+    assert order[:2] == ["stopped", 0]
+
+
 def test_the_whole_way_out_takes_less_than_the_second_that_is_promised():
     assert STOP_SECONDS < DEADLINE_SECONDS < 1
+    assert BACKLOG_SECONDS < DEADLINE_SECONDS

@@ -12,6 +12,7 @@ import pytest
 from mcp import Client, MCPError
 from mcp.shared.subscriptions import ResourceUpdated
 from mcp_types import (
+    ResourceListChangedNotification,
     ResourceUpdatedNotification,
     SubscribeRequestParams,
     TextResourceContents,
@@ -117,6 +118,8 @@ async def test_the_briefs_that_there_are_are_listed_and_read(app, era, scanned, 
         (template,) = (await client.list_resource_templates()).resource_templates
         (read,) = (await client.read_resource(listed.uri)).contents
     assert (listed.uri, listed.name, listed.mime_type) == (uri_of(scanned), "shop", "text/markdown")
+    assert listed.annotations is not None
+    assert listed.annotations.audience == ["user", "assistant"]
     assert capability is not None
     assert capability.subscribe
     assert template.uri_template == "brain://{workspace_id}/brief"
@@ -124,6 +127,7 @@ async def test_the_briefs_that_there_are_are_listed_and_read(app, era, scanned, 
     assert read.text == app.briefs.text(scanned)
     assert read.mime_type == "text/markdown"
     assert "## Overview" in read.text
+    assert listed.size == len(read.text.encode())
 
 
 @pytest.mark.usefixtures("scanned")
@@ -194,6 +198,25 @@ async def test_what_another_process_replaced_is_noticed_at_the_next_call_or_read
         assert await subscriber.told() == uri_of(scanned)
 
 
+async def test_what_another_process_replaced_is_noticed_without_any_call(app, brain, scanned, tmp_path):
+    told = anyio.Event()
+
+    class Waiting(Session):
+        async def send_resource_updated(self, uri: str) -> None:
+            await super().send_resource_updated(uri)
+            told.set()
+
+    changes, session = BriefChanges(BriefResources(app), every=0), Waiting()
+    await changes.subscribe(asked_by(session), SubscribeRequestParams(uri=uri_of(scanned)))
+    other = build_app(load_settings({"BRAIN_DIR": str(brain)}, tmp_path))
+    await anyio.to_thread.run_sync(other.briefs.update, scanned, MINE)
+    with anyio.fail_after(30):
+        await told.wait()
+    assert session.told == [uri_of(scanned)]
+    await changes.unsubscribe(asked_by(session), UnsubscribeRequestParams(uri=uri_of(scanned)))
+    assert changes.look() is None
+
+
 def asked_by(session: "Session") -> Any:
     """The context of a request."""
     return SimpleNamespace(session=session)
@@ -256,6 +279,45 @@ async def test_after_unsubscribing_nothing_is_told(app, scanned, tmp_path):
         await client.call_tool("update_brief", {"content": MINE})
         await client.call_tool("list_workspaces", {})
     assert told == []
+
+
+async def test_a_new_brief_changes_the_list_for_a_client_of_the_older_protocol_that_was_told_it(
+    app, brain, shop, make_project, tmp_path
+):
+    send, receive = anyio.create_memory_object_stream[Any](100)
+
+    async def on_message(message: Any) -> None:
+        if isinstance(message, ResourceListChangedNotification):
+            send.send_nowait(message)
+
+    other = build_app(load_settings({"BRAIN_DIR": str(brain)}, tmp_path))
+    async with send, receive, connected(app, "legacy", tmp_path, message_handler=on_message) as client:
+        assert client.server_capabilities.resources is not None
+        assert client.server_capabilities.resources.list_changed
+        app.workspaces.register(shop)
+        await client.call_tool("scan_workspace", {})
+        await client.list_resources()
+        await client.call_tool("list_workspaces", {})
+        await anyio.to_thread.run_sync(scanned_project, other, make_project, "other")
+        await client.call_tool("list_workspaces", {})
+        with anyio.fail_after(30):
+            await receive.receive()
+        assert len((await client.list_resources()).resources) == 2
+        assert receive.statistics().current_buffer_used == 0
+
+
+async def test_only_what_can_change_is_promised_to_a_client_that_listens(app, scanned, tmp_path):
+    async with (
+        connected(app, "auto", tmp_path) as client,
+        client.listen(
+            tools_list_changed=True, prompts_list_changed=True, resource_subscriptions=[uri_of(scanned)]
+        ) as stream,
+    ):
+        assert client.server_capabilities.tools is not None
+        assert not client.server_capabilities.tools.list_changed
+        assert stream.honored.tools_list_changed is None
+        assert stream.honored.prompts_list_changed is None
+        assert stream.honored.resource_subscriptions == [uri_of(scanned)]
 
 
 async def test_a_new_brief_changes_the_list_for_a_client_that_listens(app, shop, tmp_path):

@@ -49,8 +49,14 @@ async def test_a_call_learns_that_its_result_is_no_longer_awaited():
             pass
         noticed.set()
 
+    async def tell(seconds: float) -> None:
+        assert seconds >= 0
+
+    async def call() -> None:
+        await in_cancellable_thread(work, tell)
+
     async with anyio.create_task_group() as group:
-        group.start_soon(in_cancellable_thread, work)
+        group.start_soon(call)
         assert await in_thread(started.wait)
         group.cancel_scope.cancel()
     assert await in_thread(lambda: noticed.wait(30))

@@ -1,6 +1,7 @@
 """The tools as a client sees them, in both protocol eras, over services that hold still."""
 
 import json
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from braindex.domain.prices import PriceTable
 from braindex.domain.results import ScanProgress, ScanSummary, Skipped
 from braindex.domain.tokens import count_tokens
 from braindex.server.create import INSTRUCTIONS, create_server
+from braindex.services.brief import NoBrief
 from braindex.services.usage import UsageService
 
 pytestmark = pytest.mark.anyio
@@ -41,6 +43,16 @@ def text_of(result: CallToolResult) -> str:
     (only,) = result.content
     assert isinstance(only, TextContent)
     return only.text
+
+
+class HeldNotes:
+    """Takes what a note is said to be about, and nothing else."""
+
+    about: Any = None
+
+    def save(self, *given: Any) -> Any:
+        self.about = given[-1]
+        raise NoBrief("shop")
 
 
 def roots(*paths: Path) -> Any:
@@ -266,6 +278,30 @@ async def test_a_scan_that_outlasts_the_wait_is_running_and_says_how_to_follow_i
     assert "do not start it again" in text_of(result)
 
 
+async def test_a_question_that_takes_long_tells_that_it_is_being_worked_on(connect, held):
+    told = threading.Event()
+    seen: list[tuple[float, str | None]] = []
+
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        seen.append((progress, message))
+        told.set()
+
+    held.asking.wait_for = told
+    async with connect() as client:
+        await client.call_tool("query_memory", {"query": "q"}, progress_callback=on_progress)
+    assert seen[0][0] > 0
+    assert "looking for an answer" in (seen[0][1] or "")
+
+
+async def test_a_workspace_that_nobody_knows_is_said_in_words_of_an_agent_s_tools(connect):
+    async with connect() as client:
+        text = text_of(await client.call_tool("scan_status", {"workspace": "nobody"}))
+    assert text == (
+        "no workspace is known as 'nobody': list_workspaces names the known ones; of one that is not known yet, give "
+        "the absolute path"
+    )
+
+
 async def test_progress_only_ever_moves_forward(connect, released, held_scan):
     steps = [ScanProgress("parsing", done, 4, done * 10) for done in (0, 0, 2, 1, 2, 4)]
     released.scans.scan = scan = held_scan(steps=steps)
@@ -469,6 +505,27 @@ async def test_null_means_an_argument_left_out(connect, held, tmp_path, tool, op
     assert set(optional) == set(listed.input_schema["properties"]) - set(needed)
     assert not nulls.is_error, text_of(nulls)
     assert text_of(nulls) == text_of(left_out)
+
+
+async def test_arguments_may_come_as_their_json_text(connect, held, project):
+    arguments = {"query": "8", "limit": "3", "show_sources": "true", "use_cloud": "False", "kind": "null"}
+    async with connect() as client:
+        result = await client.call_tool("query_memory", arguments)
+        await client.call_tool("query_memory", {"query": '{"a": 1}', "limit": 4.0, "path": "[id]", "kind": "[1]"})
+        waited = await client.call_tool("scan_workspace", {"wait_seconds": "0.5", "force_refresh_brief": "false"})
+    assert not result.is_error, text_of(result)
+    assert not waited.is_error, text_of(waited)
+    first, second = (question for _, question in held.asking.asked)
+    assert (first.text, first.limit, first.use_cloud, first.kind) == ("8", 3, False, None)
+    assert (second.text, second.limit, second.path, second.kind) == ('{"a": 1}', 4, "[id]", "[1]")
+
+
+@pytest.mark.parametrize("about", [["shop.py"], "shop.py", '["shop.py"]', ["shop.py", "pay.py"]])
+async def test_what_a_note_is_about_may_be_one_name_a_list_or_its_text(held, project, tmp_path, about):
+    held.notes = HeldNotes()
+    async with Client(create_server(held.app, environ={}, cwd=project, home=tmp_path)) as client:
+        await client.call_tool("save_to_memory", {"text": "Apples are counted.", "about": about})
+    assert held.notes.about == (["shop.py", "pay.py"] if "pay.py" in about else ["shop.py"])
 
 
 async def test_null_for_a_required_argument_is_refused_by_its_name(connect):

@@ -48,7 +48,7 @@ def test_what_others_print_reaches_standard_error_once_the_wire_is_claimed():
         "from braindex.server.wire import Wire\n"
         "wire = Wire()\n"
         "print('python'); os.write(1, b'extension\\n'); subprocess.run([sys.executable, '-c', 'print(1 + 1)'])\n"
-        "wire.hand_over(lambda line: Checked((line,)), lambda: None)\n"
+        "wire.hand_over(lambda line: Checked((line,)), on_end=lambda: None, on_gone=lambda: None)\n"
         "frames = sys.stdout.buffer\n"
         "wire.divert()\n"
         "frames.write(b'frame\\n'); frames.flush()\n"
@@ -88,7 +88,7 @@ PASS_ALL = (
     "from braindex.server.wire import Wire\n"
     "wire = Wire()\n"
     "def hand_over():\n"
-    "    wire.hand_over(lambda line: Checked((line,)), lambda: None)\n"
+    "    wire.hand_over(lambda line: Checked((line,)), on_end=lambda: None, on_gone=lambda: None)\n"
 )
 
 

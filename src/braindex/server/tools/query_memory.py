@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Annotated, Any, Final
 
-from mcp.server.mcpserver import Resolve
+from mcp.server.mcpserver import Context, Resolve
 from mcp_types import CallToolResult, ListRootsResult, ToolAnnotations
 from pydantic import Field
 
@@ -33,6 +33,7 @@ OUTPUT: Final[dict[str, dict[str, Any]]] = {
 def build(context: ToolContext, log_path: str) -> GuardedTool:
     async def query_memory(
         *,
+        ctx: Context[Any, Any],
         query: Annotated[str, Field(description="A question in plain words, or a name to find")],
         workspace: WorkspaceArgument = None,
         limit: Annotated[int, Field(ge=1, le=50, description="Sources at most")] = 8,
@@ -54,7 +55,10 @@ def build(context: ToolContext, log_path: str) -> GuardedTool:
             context.refreshes.upgrade_later(meant)
             return answer
 
-        answer = await in_cancellable_thread(ask)
+        async def tell(seconds: float) -> None:
+            await ctx.report_progress(seconds, None, f"looking for an answer, {seconds:.0f} s")
+
+        answer = await in_cancellable_thread(ask, tell)
         return result(answer_text(answer, show_sources=show_sources), _structured(answer, show_sources=show_sources))
 
     return define(

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final
 
 from mcp.server.mcpserver import Context, Resolve
 from mcp_types import CallToolResult, ListRootsResult, ToolAnnotations
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from braindex.domain.results import Workspace
 from braindex.server.definitions import WorkspaceArgument, define, result
@@ -26,6 +26,11 @@ OUTPUT: Final[dict[str, dict[str, Any]]] = {
 }
 
 
+def _listed(given: Any) -> Any:
+    """One name alone, as some agents give it, is a list of one."""
+    return [given] if isinstance(given, str) else given
+
+
 def build(context: ToolContext, log_path: str) -> GuardedTool:
     async def save_to_memory(
         *,
@@ -35,6 +40,7 @@ def build(context: ToolContext, log_path: str) -> GuardedTool:
         category: Annotated[str | None, Field(description="One word, e.g. decision, convention, bug")] = None,
         about: Annotated[
             list[str] | None,
+            BeforeValidator(_listed),
             Field(description="Paths, path::name or names it is about: it is marked when these change"),
         ] = None,
         roots: Annotated[ListRootsResult | None, Resolve(context.client_roots)],

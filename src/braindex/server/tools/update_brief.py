@@ -1,8 +1,6 @@
 """`update_brief`: make the brief anew, or put a given text in its place."""
 
-import math
-import threading
-import time
+from collections.abc import Callable
 from typing import Annotated, Any, Final
 
 from mcp.server.mcpserver import Context, Resolve
@@ -14,7 +12,7 @@ from braindex.server.definitions import WorkspaceArgument, define, result
 from braindex.server.errors import GuardedTool
 from braindex.server.render import updated_text
 from braindex.server.surroundings import ToolContext
-from braindex.server.threads import begun, ends_within
+from braindex.server.threads import in_cancellable_thread
 from braindex.server.tools.get_brief import structured
 from braindex.services.brief import BriefView
 
@@ -41,24 +39,15 @@ def build(context: ToolContext, log_path: str) -> GuardedTool:
         ] = None,
         roots: Annotated[ListRootsResult | None, Resolve(context.client_roots)],
     ) -> CallToolResult:
-        left = threading.Event()
-
-        def update() -> tuple[Workspace, BriefView]:
+        def update(cancelled: Callable[[], bool]) -> tuple[Workspace, BriefView]:
             meant = context.workspace(workspace, roots)
-            return meant, context.app.briefs.update(meant, content, cancelled=left.is_set)
+            return meant, context.app.briefs.update(meant, content, cancelled=cancelled)
 
-        started = time.monotonic()
-
-        async def tell() -> None:
-            seconds = time.monotonic() - started
+        async def tell(seconds: float) -> None:
             await ctx.report_progress(seconds, None, f"writing the brief, {seconds:.0f} s")
 
-        future = begun(update)
-        try:
-            await ends_within(future, math.inf, tell)
-        finally:
-            left.set()  # a call that is no longer waited for pays for no more sections, and replaces nothing
-        meant, view = future.result()
+        # A call that is no longer waited for pays for no more sections, and replaces nothing.
+        meant, view = await in_cancellable_thread(update, tell)
         return result(updated_text(meant, view), structured(meant, view))
 
     return define(
