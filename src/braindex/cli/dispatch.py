@@ -54,6 +54,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="braindex",
         description="One local memory of a codebase for every IDE agent: exact citations, offline.",
     )
+    parser.set_defaults(parser=parser)  # for `completion`, which is made of it
     parser.add_argument("--version", action=VersionAction, nargs=0, help="print the version and leave")
     rows = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=OneLineParser)
     for command in COMMANDS:

@@ -5,6 +5,7 @@ from typing import Final
 from braindex.cli.commands import (
     ask,
     brief,
+    completion,
     doctor,
     entities,
     hook,
@@ -37,4 +38,5 @@ COMMANDS: Final[tuple[Command, ...]] = (
     usage.COMMAND,
     doctor.COMMAND,
     serve.COMMAND,
+    completion.COMMAND,
 )
