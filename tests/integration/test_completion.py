@@ -13,8 +13,8 @@ import pytest
 from braindex.bootstrap import App
 from braindex.cli.completion import SCRIPTS
 from braindex.cli.completion.tree import Value, place_of
-from braindex.cli.dispatch import build_parser
 from braindex.cli.main import main
+from braindex.cli.parser import build_parser
 
 ROOT = Path(__file__).resolve().parents[2]
 HUNG = 120

@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, Final
 
-from braindex.cli.dispatch import build_parser
+from braindex.cli.parser import build_parser
 from braindex.config import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[3]

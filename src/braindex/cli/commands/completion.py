@@ -48,7 +48,7 @@ def run(invocation: Invocation) -> int:
         return DONE
     if arguments.shell is None:
         raise NoShell
-    line(SCRIPTS[arguments.shell](place_of(arguments.parser, _KNOWN)).rstrip("\n"))
+    line(SCRIPTS[arguments.shell](place_of(arguments.whole_parser(), _KNOWN)).rstrip("\n"))
     return DONE
 
 
