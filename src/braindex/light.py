@@ -28,3 +28,17 @@ def endings(settings: Settings) -> "Endings":
     from braindex.services.endings import Endings  # noqa: PLC0415 - the beginning of a turn needs it not
 
     return Endings(Conversations(settings.brain_dir))
+
+
+def workspace_names(settings: Settings) -> list[str]:
+    """The names of the known workspaces; none where nothing was stored yet."""
+    from braindex.registry.workspaces import REGISTRY_FILE  # noqa: PLC0415 - hooks need it not
+    from braindex.services.workspaces import Workspaces  # noqa: PLC0415 - see above
+
+    if not (settings.brain_dir / REGISTRY_FILE).is_file():  # asking would create it
+        return []
+    workspaces = Workspaces(settings.brain_dir)
+    try:
+        return sorted({one.workspace.name for one in workspaces.list()})
+    finally:
+        workspaces.close()

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable
 from typing import Final
 
-from braindex.cli.logs import BUG_LOGGER, PrivateFileHandler
 from braindex.cli.output import OutputFailed, flush, note
 from braindex.domain.display import safe_line, shortened
 from braindex.domain.errors import BraindexError, UsageError
@@ -50,6 +49,8 @@ def _told(message: str, code: int) -> int:
 
 
 def _bug(error: Exception) -> int:
+    from braindex.cli.logs import BUG_LOGGER  # noqa: PLC0415 - what goes well needs no log's file
+
     logging.getLogger(BUG_LOGGER).error("unexpected failure", exc_info=error)
     log = _log_file()
     where = f"the traceback is in {log}" if log else "there is no log to hold its traceback"
@@ -58,6 +59,8 @@ def _bug(error: Exception) -> int:
 
 def _log_file() -> str:
     """The log's path if a log was begun and holds something."""
+    from braindex.cli.logs import PrivateFileHandler  # noqa: PLC0415 - as above
+
     files = [one.baseFilename for one in logging.getLogger().handlers if isinstance(one, PrivateFileHandler)]
     return next((path for path in files if os.path.exists(path)), "")
 

@@ -10,7 +10,6 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Sequence
-from functools import cached_property
 from itertools import chain
 from typing import Any, Final
 
@@ -51,11 +50,6 @@ class _Table:
             question_scale = arrays["qscale"].astype(np.float32)
         self.question_ratio: Floats = question_scale / np.maximum(document_scale, np.float32(1e-8))
         self.pieces = load_pieces()
-
-    @cached_property
-    def directions(self) -> Floats:
-        """Unit rows of the table, for comparing single words."""
-        return _unit(self.documents)
 
 
 def tail(path: str) -> str:
@@ -151,7 +145,7 @@ class BundledEmbedder:
         if not tokens:
             return [[0.0] * len(question_words) for _ in texts]
         column = {token: index for index, token in enumerate(tokens)}
-        cosines = np.maximum(words @ table.directions[tokens].T, np.float32(0))
+        cosines = np.maximum(words @ _unit(table.documents[tokens]).T, np.float32(0))
         return [_best(cosines, [column[token] for token in bag]) for bag in bags]
 
     def _word_directions(self, words: Sequence[str]) -> Floats:

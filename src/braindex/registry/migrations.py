@@ -86,7 +86,7 @@ def _migrate(database: Database, migrations: Sequence[Migration], *, keep_copy: 
                 continue
             if keep_copy:
                 database.copy_to(database.path.with_name(f"{database.path.name}.before-{migration.name}"))
-            _apply(database, migration)
+            _apply(database, migration, running_version())
 
 
 def _check_schema(database: Database, migrations: tuple[Migration, ...]) -> None:
@@ -100,7 +100,7 @@ def _schema(migrations: tuple[Migration, ...]) -> frozenset[tuple[str, str]]:
     """What the migrations make, as an empty store in memory has it."""
     with Database.in_memory() as empty:
         for migration in migrations:
-            _apply(empty, migration)
+            _apply(empty, migration, version="")
         return _objects(empty)
 
 
@@ -133,7 +133,7 @@ def _refuse_foreign(database: Database) -> None:
         raise database.damaged("it is a database of another application")
 
 
-def _apply(database: Database, migration: Migration) -> None:
+def _apply(database: Database, migration: Migration, version: str) -> None:
     if not applied(database):
         database.run(f"PRAGMA application_id = {APPLICATION_ID}")
         database.run(_TABLE)
@@ -141,5 +141,5 @@ def _apply(database: Database, migration: Migration) -> None:
         database.run(statement)
     database.run(
         "INSERT INTO migrations VALUES (?, ?, ?)",
-        (migration.name, running_version(), datetime.now(UTC).isoformat(timespec="seconds")),
+        (migration.name, version, datetime.now(UTC).isoformat(timespec="seconds")),
     )

@@ -1,0 +1,71 @@
+"""The script for bash, from 3.2 on (macOS): no associative arrays, no `mapfile`."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from braindex.cli.completion.cases import at, operands, rows, values, walk
+from braindex.cli.completion.tree import Place, Value
+
+_SCRIPT: Final = """\
+# Completion of braindex for bash: braindex completion bash > ~/.local/share/bash-completion/completions/braindex
+_braindex_words() {{ COMPREPLY=($(compgen -W "$1" -- "$cur")); }}
+_braindex_files() {{ compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); }}
+_braindex_folders() {{ compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -d -- "$cur")); }}
+_braindex_workspaces() {{
+  local name
+  _braindex_folders
+  while read -r name; do
+    [[ $name == "$cur"* ]] && COMPREPLY+=("$(printf %q "$name")")
+  done < <("${{COMP_WORDS[0]}}" completion --workspaces 2>/dev/null)
+}}
+_braindex() {{
+  local IFS=$'\\n' cur=${{COMP_WORDS[COMP_CWORD]}} at= waiting= word i
+  local -i count=0
+  COMPREPLY=()
+  [[ $cur == "=" ]] && cur=
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    word=${{COMP_WORDS[i]}}
+    if [[ -n $waiting ]]; then
+      [[ $word == "=" ]] || waiting=
+      continue
+    fi
+    case "$at $word" in
+{walk}
+      *\\ -*|*=) ;;
+      *) count+=1 ;;
+    esac
+  done
+  if [[ -n $waiting ]]; then
+    case "$at $waiting" in
+{values}
+    esac
+  elif [[ $cur == -* ]]; then
+    case "$at" in
+{options}
+    esac
+  else
+    case "$at $count" in
+{operands}
+    esac
+  fi
+}}
+complete -F _braindex braindex
+"""
+
+
+def bash_script(root: Place) -> str:
+    places = list(root.all())
+    return _SCRIPT.format(
+        walk=rows(walk(places)),
+        values=rows(values(places, _proposed)),
+        options=rows(f'"{at(place)}") {_words(place.flags)}' for place in places),
+        operands=rows(operands(places, _proposed, lambda children: _words(child.name for child in children))),
+    )
+
+
+def _proposed(value: Value) -> str:
+    return _words(value.words) if value.sort == "words" else f"_braindex_{value.sort}"
+
+
+def _words(words: Iterable[str]) -> str:
+    return "_braindex_words $'" + "\\n".join(words) + "'"
