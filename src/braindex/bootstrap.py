@@ -28,6 +28,7 @@ from braindex.services.freshness import Freshness
 from braindex.services.memories import Memories
 from braindex.services.metering import DailyLimit, EmbeddingMeter, LimitedEngine
 from braindex.services.notes import Notes
+from braindex.services.prefix_price import PrefixPrices
 from braindex.services.related import Relations
 from braindex.services.retrieve import Arms
 from braindex.services.reviewing.afterwards import Afterwards
@@ -67,6 +68,7 @@ class App:
     memories: Memories
     notes: Notes
     briefs: Briefs
+    prefix_prices: PrefixPrices
     usage: UsageService
     warm_ups: WarmUps
     status: Status
@@ -407,6 +409,7 @@ def build_app(settings: Settings) -> App:
         memories=memories,
         notes=Notes(workspaces, freshness, memories, settings.options),
         briefs=briefs,
+        prefix_prices=PrefixPrices(briefs, engines, usage, settings.rules),
         usage=usage,
         warm_ups=warm_ups,
         status=Status(scans, briefs, freshness.looks),

@@ -17,8 +17,8 @@ from braindex.domain.review_prompt import review_here
 from braindex.domain.secrets import redacted
 from braindex.server.errors import LONGEST_MESSAGE
 from braindex.server.surroundings import ToolContext
-from braindex.server.threads import in_thread
 from braindex.services.brief import BriefView, NoBrief
+from braindex.services.threads import in_thread
 
 _STAGED: Final = "staged"
 HOW_TO: Final = """\

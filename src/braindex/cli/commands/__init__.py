@@ -5,6 +5,7 @@ from typing import Final
 from braindex.cli.commands import (
     ask,
     brief,
+    dashboard,
     doctor,
     entities,
     hook,
@@ -35,6 +36,7 @@ COMMANDS: Final[tuple[Command, ...]] = (
     hook.COMMAND,
     workspaces.COMMAND,
     usage.COMMAND,
+    dashboard.COMMAND,
     doctor.COMMAND,
     serve.COMMAND,
 )

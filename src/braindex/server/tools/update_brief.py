@@ -14,9 +14,9 @@ from braindex.server.definitions import WorkspaceArgument, define, result
 from braindex.server.errors import GuardedTool
 from braindex.server.render import updated_text
 from braindex.server.surroundings import ToolContext
-from braindex.server.threads import begun, ends_within
 from braindex.server.tools.get_brief import structured
 from braindex.services.brief import BriefView
+from braindex.services.threads import begun, ends_within
 
 DESCRIPTION: Final = (
     "Replace the project's brief: made anew by the configured engine (up to minutes, and its cost) or from the index, "
