@@ -9,6 +9,7 @@ from braindex.dashboard.asked import Asked
 from braindex.dashboard.desk import Desk, Room, Way, address, sent_to, workspace_of
 from braindex.dashboard.markdown import blocks
 from braindex.dashboard.works import Cancelled
+from braindex.domain.brief import MAX_TOKENS
 from braindex.domain.errors import BraindexError
 from braindex.domain.results import Workspace
 from braindex.registry.briefs import digest_of
@@ -116,11 +117,15 @@ def _brief(desk: Desk, workspace: Workspace) -> dict[str, Any]:
     try:
         view = desk.app.briefs.view(workspace)
     except BriefMisplaced as failure:
-        return {"view": None, "blocks": [], "missing": str(failure), "by_hand": True}
+        return _missing(str(failure), by_hand=True)
     except NoBrief as failure:
-        return {"view": None, "blocks": [], "missing": str(failure), "by_hand": False}
+        return _missing(str(failure), by_hand=False)
     by_hand = view.state.edited or view.state.given
-    return {"view": view, "blocks": blocks(view.text), "missing": "", "by_hand": by_hand}
+    return {**_missing("", by_hand=by_hand), "view": view, "blocks": blocks(view.text)}
+
+
+def _missing(why: str, *, by_hand: bool) -> dict[str, Any]:
+    return {"view": None, "blocks": [], "missing": why, "by_hand": by_hand, "most_tokens": MAX_TOKENS}
 
 
 def _prices(desk: Desk, workspace: Workspace) -> dict[str, Any]:

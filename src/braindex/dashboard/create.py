@@ -15,7 +15,7 @@ from braindex.dashboard.access import NOBODY, Access
 from braindex.dashboard.asked import Asked, ForeignForm, NoSuchPage, NotAForm, asked_of
 from braindex.dashboard.desk import Desk, Room, Way, address, environment, workspace_of
 from braindex.dashboard.failures import answered, told
-from braindex.dashboard.guard import ENTRANCE, STATIC, Guard
+from braindex.dashboard.guard import ENTRANCE, STATIC, BodyTooLarge, Guard
 from braindex.services.threads import in_thread
 
 # In the order of the navigation. A new view is one file and one row.
@@ -41,14 +41,16 @@ def create_dashboard(
     routes = [_entrance(desk, access), _static(), *(_route(desk, way, log_path) for way in ways)]
     routes += [_route(desk, _choice(room), log_path) for room in rooms if room.of_workspace]
     routes += [_route(desk, Way("/", _start), log_path), _route(desk, Way("/{path:path}", _nowhere), log_path)]
-    return Guard(Starlette(routes=routes), access, host)
+    starlette = Starlette(routes=routes)
+    starlette.router.redirect_slashes = False  # an address that is not there leads to no other
+    return Guard(starlette, access, host)
 
 
 def _route(desk: Desk, way: Way, log_path: str) -> Route:
     async def endpoint(request: Request) -> Response:
         try:
             asked = await asked_of(request)
-        except (NotAForm, ForeignForm) as refusal:
+        except (BodyTooLarge, NotAForm, ForeignForm) as refusal:
             return told(desk, Asked(request.state.session), refusal)
         return await in_thread(lambda: answered(desk, way.view, asked, log_path))
 

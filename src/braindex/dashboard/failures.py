@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from braindex.dashboard.asked import Asked, ForeignForm, NoSuchPage
 from braindex.dashboard.desk import Desk, View
+from braindex.dashboard.guard import BodyTooLarge
 from braindex.domain.display import shortened
 from braindex.domain.errors import BraindexError, UsageError
 from braindex.domain.names import UnknownWorkspace
@@ -18,6 +19,7 @@ _STATUS: Final[tuple[tuple[type[BraindexError], int], ...]] = (
     (UnknownWorkspace, 404),
     (NoSuchPage, 404),
     (ForeignForm, 403),
+    (BodyTooLarge, 413),
     (UsageError, 400),
     (BraindexError, 409),
 )

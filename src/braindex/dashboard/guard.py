@@ -13,6 +13,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from braindex.dashboard.access import Access
+from braindex.domain.errors import UsageError
 
 MOST_BODY_BYTES: Final = 1_000_000  # a note or a brief is far smaller
 MOST_QUERY_BYTES: Final = 16_384
@@ -55,11 +56,7 @@ class Guard:
         if scope["type"] != "http":
             return  # no lifespan to follow, and no socket to open
         refusal = self._refusal(scope)
-        body = _Bounded(receive)
-        try:
-            await (refusal or self._app)(scope, body, _with_headers(send))
-        except BodyTooLarge:
-            await _refused(413, TOO_LARGE)(scope, receive, _with_headers(send))
+        await (refusal or self._app)(scope, _Bounded(receive), _with_headers(send))
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers, method = Headers(scope=scope), scope["method"]
@@ -109,8 +106,11 @@ class Guard:
                     yield found.value
 
 
-class BodyTooLarge(Exception):
-    """More came than a request may bring."""
+class BodyTooLarge(UsageError):
+    """More came than a request may bring, and than it said it would."""
+
+    def __init__(self) -> None:
+        super().__init__(TOO_LARGE)
 
 
 class _Bounded:

@@ -117,9 +117,11 @@ def _names(desk: Desk) -> dict[str, str]:
 
 
 def _lines(report: UsageReport, name: Dimension, measure: str, known: dict[str, str]) -> tuple[Line, ...]:
-    """By day in order of time, else the dearest first."""
+    """By day the newest first, else the dearest."""
     rows = sorted(report.rows, key=lambda row: _label(row, name, known))
-    if name != "day":
+    if name == "day":
+        rows.reverse()
+    else:
         rows.sort(key=lambda row: (-row.sums.cost, -row.sums.tokens_in))
     return tuple(Line(_label(row, name, known), row.sums, _drawn(row.sums, measure)) for row in rows)
 

@@ -70,8 +70,17 @@ def rebuild(desk: Desk, asked: Asked) -> Response:
 def confirm_drop(desk: Desk, asked: Asked) -> Response:
     """Says what would be lost."""
     workspace = workspace_of(desk, asked)
-    status = desk.app.status.of(workspace)
-    return desk.page(asked, "drop.html", "workspaces", "Drop the workspace", workspace, status=status)
+    status, counts = desk.app.status.of(workspace), desk.app.memories.counts(workspace)
+    return desk.page(
+        asked,
+        "drop.html",
+        "workspaces",
+        "Drop the workspace",
+        workspace,
+        status=status,
+        notes=counts[0],
+        episodes=counts[1],
+    )
 
 
 def drop(desk: Desk, asked: Asked) -> Response:

@@ -7,7 +7,9 @@
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
   function read(figure) {
+    const isTime = figure.dataset.time === "day";
     const rows = [...document.querySelectorAll(`#${figure.dataset.table} tbody tr[data-values]`)];
+    if (isTime) rows.reverse(); // the table begins with the newest
     const labels = rows.map((row) => row.dataset.label);
     const names = figure.dataset.series.split("|");
     const series = names.map((_, at) =>
@@ -16,13 +18,14 @@
         return text === "" || text === undefined ? null : Number(text);
       }),
     );
-    const isTime = figure.dataset.time === "day";
     const xs = labels.map((label, at) => (isTime ? Date.parse(`${label}T00:00:00Z`) / 1000 : at));
     return { labels, names, series, xs, isTime };
   }
 
-  function shortened(label) {
-    return label.length > 14 ? `${label.slice(0, 13)}…` : label;
+  // As much of each label as its share of the width holds.
+  function fitted(labels, width) {
+    const most = Math.max(2, Math.floor((width - 80) / labels.length / 7.5));
+    return labels.map((label) => (label.length > most ? `${label.slice(0, most - 1)}…` : label));
   }
 
   function draw(figure) {
@@ -55,7 +58,7 @@
           ticks: grid,
           ...(isTime
             ? { values: (_, marks) => marks.map((one) => new Date(one * 1000).toISOString().slice(5, 10)), incrs: [1, 2, 7, 14, 30, 91, 365].map((n) => n * day) }
-            : { splits: () => xs, values: () => labels.map(shortened), gap: 6 }),
+            : { splits: () => xs, values: () => fitted(labels, figure.clientWidth), gap: 6 }),
         },
         { stroke: ink, font, grid, ticks: grid, size: 72, values: (_, marks) => marks.map(number) },
       ],
