@@ -412,7 +412,7 @@ def build_app(settings: Settings) -> App:
         prefix_prices=PrefixPrices(briefs, engines, usage, settings.rules),
         usage=usage,
         warm_ups=warm_ups,
-        status=Status(scans, briefs, freshness.looks),
+        status=Status(scans, briefs, freshness.looks, memories),
         recalling=lambda: _recalling(settings, workspaces, memories),
         recorder=lambda: _recorder(settings, workspaces, memories),
         changes=lambda root, wanted: _repository(root).changes(wanted),

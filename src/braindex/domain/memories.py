@@ -88,14 +88,16 @@ class NotASource(UsageError):
 
 
 class UnknownMemory(BraindexError):
-    def __init__(self, what: MemoryType, reference: str) -> None:
-        super().__init__(f"no {what} has the id '{echoed(reference)}'; list the {what}s to see their ids")
+    def __init__(self, what: MemoryType | None, reference: str) -> None:
+        called, listed = what or "note or episode", f"the {what}s" if what else "them"
+        super().__init__(f"no {called} has the id '{echoed(reference)}'; list {listed} to see their ids")
 
 
 class AmbiguousMemory(BraindexError):
-    def __init__(self, what: MemoryType, reference: str, ids: Sequence[str]) -> None:
+    def __init__(self, what: MemoryType | None, reference: str, ids: Sequence[str]) -> None:
         listed = ", ".join(ids[:_LISTED_AT_MOST]) + (" and others" if len(ids) > _LISTED_AT_MOST else "")
-        super().__init__(f"'{echoed(reference)}' begins the ids of several {what}s: {listed}; give more of the id")
+        called = f"{what}s" if what else "notes or episodes"
+        super().__init__(f"'{echoed(reference)}' begins the ids of several {called}: {listed}; give more of the id")
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,8 @@ class ScanStatus:
     """What a workspace holds and what is happening to it.
 
     `freshness` says in one line what is known to be behind the disk, "current" when nothing is, "" when nobody looked.
-    `files_known`: how many files the walk of a scan that has not ended came to, None where that is not known.
+    `files_known`: how many files the walk of a scan that has not ended came to, None where that is not known. `notes`
+    and `episodes` are None where the memory cannot be read, and `memory_error` says why.
     """
 
     workspace: Workspace
@@ -140,6 +141,9 @@ class ScanStatus:
     kinds: dict[str, int] = field(default_factory=dict)
     freshness: str = ""
     files_known: int | None = None
+    notes: int | None = None
+    episodes: int | None = None
+    memory_error: str = ""
 
     def as_json(self) -> dict[str, Any]:
         progress = self.progress
@@ -151,6 +155,9 @@ class ScanStatus:
             "files": self.files,
             "entities": self.entities,
             "complete": self.complete,
+            "notes": self.notes,
+            "episodes": self.episodes,
+            "memory_error": self.memory_error or None,
             "freshness": self.freshness,
             "brief": self.brief.as_json() if self.brief else None,
             "phase": progress.phase if progress else None,

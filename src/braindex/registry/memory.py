@@ -167,6 +167,12 @@ class MemoryStore(Closing):
             found = self._tables.of_rows(list(rows.values()))
         return {one: found[rows[one]] for one in ids if one in rows}
 
+    def memory(self, reference: str) -> Memory:
+        """A note or an episode by its id or the beginning of it. Raises UnknownMemory, AmbiguousMemory."""
+        with self.snapshot():
+            row = self._tables.rows.find(None, reference)
+            return self._tables.of_rows([row])[row]
+
     # Notes
 
     def add_note(self, note: Note) -> bool:
@@ -262,6 +268,10 @@ class MemoryStore(Closing):
         checked_page(limit, offset)
         with self.snapshot():
             return self._tables.episodes.page(narrowed, limit, offset)
+
+    def episodes_within(self, narrowed: EpisodeFilter = _EVERY_EPISODE) -> int:
+        """How many episodes a filter lets through. Raises what a filter that cannot be read raises."""
+        return self._tables.episodes.count(narrowed)
 
     def each_episode(self) -> Iterator[Episode]:
         """Every episode in the order they were added, a few in memory at a time, for an export."""

@@ -85,6 +85,11 @@ class Episodes:
         sql = f"{_SELECT} WHERE type = 'episode' {where} ORDER BY created DESC, id LIMIT ? OFFSET ?"
         return list(self._whole(self._database.rows(sql, (*parameters, limit, offset))).values())
 
+    def count(self, narrowed: EpisodeFilter) -> int:
+        where, parameters = narrowed.conditions()
+        sql = f"SELECT count(*) FROM memories JOIN episodes USING (row) WHERE type = 'episode' {where}"
+        return int(self._database.value(sql, parameters))
+
     def before(self, time: str) -> list[int]:
         """Rows of the episodes that are older."""
         sql = "SELECT row FROM memories WHERE type = 'episode' AND created < ?"

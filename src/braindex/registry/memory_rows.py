@@ -37,11 +37,14 @@ class Rows:
     def delete(self, rows: Iterable[int]) -> int:
         return self._database.many("DELETE FROM memories WHERE row = ?", [(row,) for row in rows])
 
-    def find(self, what: MemoryType, reference: str) -> int:
-        """The row of an id or of the only one that begins so. Raises NotAReference, UnknownMemory, AmbiguousMemory."""
+    def find(self, what: MemoryType | None, reference: str) -> int:
+        """The row of an id or of the only one that begins so, of either type where `what` is None.
+
+        Raises NotAReference, UnknownMemory, AmbiguousMemory.
+        """
         prefix = checked_reference(reference)
-        sql = "SELECT row, id FROM memories WHERE type = ? AND id >= ? AND id < ? ORDER BY id LIMIT ?"
-        found = self._database.rows(sql, (what, prefix, prefix + "g", _NAMED))  # "g" comes after every hex digit
+        sql = "SELECT row, id FROM memories WHERE (? IS NULL OR type = ?) AND id >= ? AND id < ? ORDER BY id LIMIT ?"
+        found = self._database.rows(sql, (what, what, prefix, prefix + "g", _NAMED))  # "g" comes after every hex digit
         if not found:
             raise UnknownMemory(what, reference)
         if len(found) > 1:

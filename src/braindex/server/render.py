@@ -78,6 +78,10 @@ def status_text(status: ScanStatus, refresh: str = "") -> str:
     """`refresh` says how a brief that was to be made anew stands, "" where none was."""
     lines = [workspace_line(status.workspace), f"State: {_state(status)}"]
     lines.append(f"Indexed: {status.files} files, {status.entities} entities")
+    if status.memory_error:
+        lines.append(f"Memory: cannot be read: {safe_line(status.memory_error)}")
+    else:
+        lines.append(f"Remembered: {status.notes or 0} notes, {status.episodes or 0} episodes")
     if status.freshness:
         lines.append(f"Freshness: {safe_line(status.freshness)}")
     lines.append(f"Brief: {status.brief.standing if status.brief else 'none'}")

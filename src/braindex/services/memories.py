@@ -29,6 +29,7 @@ from braindex.domain.results import Workspace
 from braindex.domain.secrets import redacted
 from braindex.registry.failures import StoreLocked
 from braindex.registry.memory import BUSY_SECONDS, MemoryStore, NoMemoryYet
+from braindex.registry.memory_episodes import EpisodeFilter
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -37,6 +38,7 @@ OUTCOME: Final = "/outcome"  # behind the model's name: the vectors of what came
 # How long a search waits for a memory that another process keeps locked: answers and reviews go on without it.
 LOOK_SECONDS: Final = 2.0
 UNASKED_LOOK_SECONDS: Final = 0.2  # the same for a hook, whose client waits
+_EVERY_EPISODE: Final = EpisodeFilter()
 _FIRST: Final = datetime(1, 1, 2, tzinfo=UTC)  # a day after the first that there is, for any zone
 _MOST_DAYS: Final = 999_999_999  # that a timedelta holds
 _BATCH: Final = 200  # memories embedded at once
@@ -115,6 +117,11 @@ class Memories:
         with MemoryStore.open(self._folders.folder(workspace), create=False) as store:
             return store.note(reference)
 
+    def memory(self, workspace: Workspace, reference: str) -> Memory:
+        """A note or an episode by its id or how it begins. Raises as `note` does."""
+        with MemoryStore.open(self._folders.folder(workspace), create=False) as store:
+            return store.memory(reference)
+
     def count_notes(self, workspace: Workspace, category: str | None = None) -> int:
         """How many notes there are, of one category (whatever the case) where it is given."""
         found = self._reading(workspace, None, lambda store: store.counts())
@@ -129,13 +136,23 @@ class Memories:
     def all_episodes(self, workspace: Workspace) -> list[Episode]:
         return self._reading(workspace, list[Episode](), lambda store: list(store.each_episode()))
 
-    def latest_episodes(self, workspace: Workspace, limit: int) -> list[Episode]:
-        """Newest first; none where nothing was remembered yet."""
-        return self._reading(workspace, list[Episode](), lambda store: store.episodes(limit=limit))
+    def episodes(
+        self, workspace: Workspace, narrowed: EpisodeFilter = _EVERY_EPISODE, *, limit: int = 50, offset: int = 0
+    ) -> list[Episode]:
+        """A page of episodes, newest first; none where nothing was remembered yet. Raises NotAPage, and what a filter
+        that cannot be read raises.
+        """
+        return self._reading(
+            workspace, list[Episode](), lambda store: store.episodes(narrowed, limit=limit, offset=offset)
+        )
+
+    def count_episodes(self, workspace: Workspace, narrowed: EpisodeFilter = _EVERY_EPISODE) -> int:
+        """How many episodes a filter lets through."""
+        return self._reading(workspace, 0, lambda store: store.episodes_within(narrowed))
 
     def counts(self, workspace: Workspace) -> tuple[int, int]:
-        """Notes and episodes."""
-        found = self._reading(workspace, None, lambda store: store.counts())
+        """Notes and episodes. Raises StoreLocked soon where another process keeps readers out."""
+        found = self._reading(workspace, None, lambda store: store.counts(), LOOK_SECONDS)
         return (found.notes, found.episodes) if found else (0, 0)
 
     def forget(self, workspace: Workspace, reference: str) -> Note:
@@ -143,12 +160,12 @@ class Memories:
         with MemoryStore.open(self._folders.folder(workspace), create=False) as store:
             return store.forget_note(reference)
 
-    def forget_episode(self, workspace: Workspace, reference: str) -> Episode:
-        """Delete an episode for good. Raises UnknownMemory, AmbiguousMemory, NotAReference."""
+    def forget_memory(self, workspace: Workspace, memory: Memory) -> bool:
+        """Delete a note or an episode for good; false where it is gone already. Raises NoMemoryYet."""
         with MemoryStore.open(self._folders.folder(workspace), create=False) as store:
-            found = store.episode(reference)
-            store.forget_episodes(ids=[found.id])
-            return found
+            if isinstance(memory, Note):
+                return bool(store.forget_notes([memory.id]))
+            return bool(store.forget_episodes(ids=[memory.id]))
 
     def take(self, workspace: Workspace, memories: Iterable[Memory]) -> Merged:
         """Take in what was exported; the same again changes nothing, nor does a note whose very text is there."""

@@ -93,10 +93,12 @@ class Notes:
     ) -> list[Listed]:
         """A page of notes, newest first, each with what has changed of that which it is about."""
         notes = self._memories.notes(workspace, category=category, limit=limit, offset=offset)
-        if not any(note.about for note in notes):
-            return [Listed(note) for note in notes]
-        stale = self._with_ties(workspace, lambda ties: ties.stale(notes))
+        stale = self._stale(workspace, notes)
         return [Listed(note, stale.get(note.id, "")) for note in notes]
+
+    def stale(self, workspace: Workspace, note: Note) -> str:
+        """In a line what a note is about and has changed since, else ""."""
+        return self._stale(workspace, [note]).get(note.id, "")
 
     def count(self, workspace: Workspace, category: str | None = None) -> int:
         """How many notes there are, of one category where it is given."""
@@ -122,6 +124,11 @@ class Notes:
         for one in memories:
             what = "note" if isinstance(one, Note) else "episode"
             yield json.dumps({"type": what, **one.as_json()}, ensure_ascii=False)
+
+    def _stale(self, workspace: Workspace, notes: Sequence[Note]) -> dict[str, str]:
+        if not any(note.about for note in notes):
+            return {}
+        return self._with_ties(workspace, lambda ties: ties.stale(notes))
 
     def _tied(self, workspace: Workspace, about: Sequence[str]) -> tuple[About, ...]:
         return self._with_ties(workspace, lambda ties: ties.about(about))

@@ -75,7 +75,7 @@ class Recalling:
         """
         known = frozenset(told)
         notes = [Recalled(one, None, 0.0) for one in self._memories.notes(workspace, limit=RECALLED)]
-        episodes = [Recalled(one, None, 0.0) for one in self._memories.latest_episodes(workspace, RECALLED)]
+        episodes = [Recalled(one, None, 0.0) for one in self._memories.episodes(workspace, limit=RECALLED)]
         found = sorted((*notes, *episodes), key=lambda one: one.memory.created, reverse=True)
         memories = [one for one in found if one.memory.id not in known][:RECALLED]
         brief = self._brief(workspace)

@@ -1,11 +1,13 @@
-"""What a workspace holds and what is happening to it: its scan, its index, its brief, what is behind."""
+"""What a workspace holds and what is happening to it: its scan, its index, its memory, its brief, what is behind."""
 
 from dataclasses import replace
 from typing import Final
 
+from braindex.domain.errors import BraindexError
 from braindex.domain.results import ScanStatus, Workspace
 from braindex.services.brief import Briefs
 from braindex.services.looks import Looks
+from braindex.services.memories import Memories
 from braindex.services.scan import Scans
 
 LOOK_TIME: Final = 0.1  # seconds that a status waits for a look at the disk
@@ -16,18 +18,27 @@ _LOOKING: Final = "the folder is still being looked through for changes"
 class Status:
     """The status of any workspace."""
 
-    def __init__(self, scans: Scans, briefs: Briefs, looks: Looks) -> None:
+    def __init__(self, scans: Scans, briefs: Briefs, looks: Looks, memories: Memories) -> None:
         self._scans = scans
         self._briefs = briefs
         self._looks = looks
+        self._memories = memories
 
     def of(self, workspace: Workspace) -> ScanStatus:
-        """Waits for nothing but a short look at the disk, and starts no scan.
+        """Waits for nothing but a short look at the disk and at the memory, and starts no scan.
 
         Raises what opening the workspace's index raises.
         """
         status = replace(self._scans.status(workspace), brief=self._briefs.state(workspace))
-        return replace(status, freshness=self._freshness(status))
+        return replace(self._with_memory(status), freshness=self._freshness(status))
+
+    def _with_memory(self, status: ScanStatus) -> ScanStatus:
+        """How much is remembered; a memory that cannot be read hides nothing else."""
+        try:
+            notes, episodes = self._memories.counts(status.workspace)
+        except BraindexError as error:
+            return replace(status, memory_error=str(error))
+        return replace(status, notes=notes, episodes=episodes)
 
     def _freshness(self, status: ScanStatus) -> str:
         """One line of what is known to be behind, "current" when nothing is."""
