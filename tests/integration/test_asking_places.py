@@ -31,7 +31,7 @@ def asked(app: App, make_project):
     app.scans.run(workspace)
 
     def ask(text: str, **narrowed: str) -> list[Source]:
-        return list(app.asking.ask(workspace, Question(text, path=narrowed.get("path"))).sources)
+        return list(app.asking.ask(workspace, Question(text, **narrowed)).sources)  # type: ignore[arg-type]
 
     return ask
 
@@ -90,6 +90,65 @@ def test_a_frame_in_a_test_is_found_although_tests_are_held_back(asked) -> None:
 
 def test_a_filter_holds_for_places_too(asked) -> None:
     assert {one.path for one in asked("src/jobs/queue.py:8", path="src/mail")} <= {"src/mail/queue.py"}
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "meant"),
+    [
+        ("src/jobs/queue.py:8", "class", ("src/jobs/queue.py", "Queue", 5)),
+        ("src/jobs/queue.py:8", "method", ("src/jobs/queue.py", "push", 6)),
+        ("src/jobs/queue.py:2", "method", ("src/jobs/queue.py", "push", 6)),
+        ("what is at src/jobs/queue.py:8?", "class", ("src/jobs/queue.py", "Queue", 5)),
+        ("src/jobs/queue.py:8", "file", ("src/jobs/queue.py", "queue.py", 1)),
+        ("src/mail/queue.py", "function", ("src/mail/queue.py", "flush", 1)),
+        ('File "/srv/src/jobs/queue.py", line 8, in push', "class", ("src/jobs/queue.py", "Queue", 5)),
+        ("src/router.js:6", "function", ("src/router.js", "find", 5)),
+    ],
+)
+def test_a_place_is_kept_where_a_kind_is_asked_for(asked, text: str, kind: str, meant: tuple[str, str, int]) -> None:
+    found = asked(text, kind=kind)
+    assert place(found[0]) == meant
+    assert {one.kind for one in found} == {kind}
+
+
+def test_a_place_is_kept_where_a_language_is_asked_for(asked) -> None:
+    assert place(asked("src/jobs/queue.py:8", language="python")[0]) == ("src/jobs/queue.py", "push", 6)
+    assert {one.language for one in asked("src/jobs/queue.py:8", language="javascript")} <= {"javascript"}
+
+
+LONG = "def long(rows):\n" + "".join(f"    step_{number} = rows[{number}] + other_{number}\n" for number in range(900))
+SIGNED = (
+    "def signed(\n    first,\n"
+    + "".join(f"    parameter_{number}=None,\n" for number in range(60))
+    + "):\n    return 1\n"
+)
+CLASSY = (
+    "class Classy:\n" + "".join(f"    field_{number} = {number}\n" for number in range(150)) + "    def run(self):\n"
+    "        return 1\n\n    late = 2\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "line"),
+    [
+        ("long.py:700", 700, "step_698 = rows[698]"),
+        ("long.py:30", 30, "step_28 = rows[28]"),
+        ("why does step_3 of rows in long.py:700 fail", 700, "step_698 = rows[698]"),
+        ('File "/srv/long.py", line 450, in long\n    x()\nKeyError: rows', 450, "step_448 = rows[448]"),
+        ("signed.py:40", 40, "parameter_37=None"),
+        ("classy.py:120", 120, "field_118 = 118"),
+        ("classy.py:155", 155, "late = 2"),
+    ],
+)
+def test_the_excerpt_of_a_place_holds_the_line_that_was_asked_for(
+    app: App, make_project, text: str, number: int, line: str
+) -> None:
+    root = make_project({"long.py": LONG, "signed.py": SIGNED, "classy.py": CLASSY})
+    workspace = app.workspaces.open(root)
+    app.scans.run(workspace)
+    first, *_ = app.asking.ask(workspace, Question(text)).sources
+    assert line in first.excerpt
+    assert first.line <= number <= first.end_line
 
 
 @pytest.mark.parametrize("text", ["flsuh", "where is fluhs defined", "flus", "Queue.psuh", "dispach function"])

@@ -16,19 +16,21 @@ _WINDOWS: Final = 3
 _SAYS_SOMETHING: Final = re.compile(r"\w")
 
 
-def excerpt(lines: Sequence[str], wanted: Collection[str], budget: int) -> str:
+def excerpt(lines: Sequence[str], wanted: Collection[str], budget: int, asked: Sequence[int] = ()) -> str:
     """The lines worth their tokens, in order, gaps marked with `…`; common indentation removed.
 
     `lines` are an entity's own lines without its signature, `wanted` the question's index terms, `budget` the most
-    tokens to spend. A text that fits is shown whole.
+    tokens to spend. A text that fits is shown whole. Of the lines `asked` for, by their places in `lines`, the first is
+    there whatever it costs.
     """
-    shown = _dedented([_cut(line) for line in lines[:MOST_LINES]])
+    asked = [at for at in asked if 0 <= at < len(lines)][:_WINDOWS]
+    looked = max([MOST_LINES, *(at + _WINDOW for at in asked)])
+    shown = _dedented([_cut(line) for line in lines[:looked]])
     while shown and not shown[-1].strip():
         shown.pop()
-    whole = "\n".join(shown)
-    if count_tokens(whole) <= budget and len(lines) <= MOST_LINES:
+    if len(lines) <= MOST_LINES and count_tokens(whole := "\n".join(shown)) <= budget:
         return whole
-    return _joined(shown, _chosen(shown, frozenset(wanted), budget))
+    return _joined(shown, _chosen(shown, frozenset(wanted), budget, [at for at in asked if at < len(shown)]))
 
 
 def _cut(line: str) -> str:
@@ -42,27 +44,33 @@ def _dedented(lines: Sequence[str]) -> list[str]:
     return [line[common:] for line in lines]
 
 
-def _chosen(lines: Sequence[str], wanted: frozenset[str], budget: int) -> list[int]:
-    """Line numbers until the budget is spent: windows around the lines with most of the question's terms, the best
-    first, and the opening lines where nothing matches."""
+def _chosen(lines: Sequence[str], wanted: frozenset[str], budget: int, asked: Sequence[int]) -> list[int]:
+    """Line numbers until the budget is spent: the lines asked for, each with the one before and those after it, then
+    windows from the lines on with most of the question's terms, the best first, and the opening lines where nothing
+    matches."""
+    chosen = set(asked[:1])
+    budget -= sum(count_tokens(lines[at]) + 1 for at in chosen)
+    for at in asked:
+        budget = _take(lines, range(max(0, at - 1), at + _WINDOW - 1), chosen, budget)
     starts = tuple({one[:_START] for one in wanted})
-    worth = [len(wanted.intersection(terms(line))) if _may_hold(line, starts) else 0 for line in lines]
+    looked = lines[:MOST_LINES]
+    worth = [len(wanted.intersection(terms(line))) if _may_hold(line, starts) else 0 for line in looked]
     best = max(worth, default=0)
     centres = sorted(
         (index for index, one in enumerate(worth) if one and one * 2 >= best), key=lambda at: (-worth[at], at)
     )
-    chosen: set[int] = set()
     for centre in (*centres[:_WINDOWS], 0):
-        budget = _take(lines, centre, chosen, budget)
+        if centre not in chosen:
+            budget = _take(lines, range(centre, centre + _WINDOW), chosen, budget)
     return sorted(chosen)
 
 
-def _take(lines: Sequence[str], centre: int, chosen: set[int], budget: int) -> int:
-    """Adds a window that begins at a line, as long as the budget lasts; returns what is left of it.
+def _take(lines: Sequence[str], wanted: range, chosen: set[int], budget: int) -> int:
+    """Adds a window of lines, as long as the budget lasts; returns what is left of it.
 
     A line that is only punctuation says nothing at the end of a window.
     """
-    window = [] if centre in chosen else list(range(centre, min(len(lines), centre + _WINDOW)))
+    window = [at for at in wanted if at < len(lines)]
     while window and not _SAYS_SOMETHING.search(lines[window[-1]]):
         window.pop()
     for index in window:

@@ -1,7 +1,7 @@
 """Places that a question's text names: paths, `path:line`, and the frames of a stack trace; and its error message."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -73,6 +73,15 @@ def mentions(text: str) -> tuple[Mention, ...]:
         if (one.path, one.line) not in frames:
             found.setdefault(one)
     return tuple(found)[:MOST_MENTIONS]
+
+
+def lines_of(found: Iterable[Mention], path: str) -> tuple[int, ...]:
+    """The lines that are named of a file, each once, the most telling first. A file is known by its own name: which of
+    several of that name is meant is for others to say.
+    """
+    called = path.casefold().rpartition("/")[2]
+    lines = (one.line for one in found if one.path.casefold().rpartition("/")[2] == called)
+    return tuple(dict.fromkeys(line for line in lines if line is not None))
 
 
 def _mention(match: re.Match[str]) -> Mention:

@@ -12,6 +12,7 @@ from braindex.domain.display import echoed
 from braindex.domain.entities import CALLABLE_KINDS, KINDS
 from braindex.domain.errors import UsageError
 from braindex.domain.excerpts import excerpt, shares
+from braindex.domain.mentions import lines_of
 from braindex.domain.options import WorkspaceOptions
 from braindex.domain.prompt import Quoted
 from braindex.domain.question import Analysis, analyse
@@ -180,22 +181,26 @@ class Asking:
                     checked.append((one, seen))
             if len(checked) >= question.limit:
                 break
-        checked = [(one, _by_header(store, seen)) for one, seen in checked[: question.limit]]
-        budgets = shares(len(checked), EXCERPT_TOKENS * max(len(checked), _DEFAULT_LIMIT) // _DEFAULT_LIMIT)
+        found = [(one, seen, _asked_lines(one, seen, retrieved.analysis)) for one, seen in checked[: question.limit]]
+        cited = [(one, _by_header(store, seen, asked), asked) for one, seen, asked in found]
+        budgets = shares(len(cited), EXCERPT_TOKENS * max(len(cited), _DEFAULT_LIMIT) // _DEFAULT_LIMIT)
         return [
-            _Found(_source(one, seen, retrieved.analysis, budget), seen, retrieved.analysis)
-            for (one, seen), budget in zip(checked, budgets, strict=True)
+            _Found(_source(one, seen, retrieved.analysis, budget, asked), seen, retrieved.analysis, asked=asked)
+            for (one, seen, asked), budget in zip(cited, budgets, strict=True)
         ]
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A source, what its file holds now (None for a memory), and the question as it was understood."""
+    """A source, what its file holds now (None for a memory), the question as it was understood, and the lines of the
+    file that it names.
+    """
 
     source: Source
     seen: "Verified | None"
     analysis: Analysis
     recalled: Recalled | None = None
+    asked: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,8 +251,7 @@ def _quote(found: "_Found", budget: int) -> Quoted:
         said = "" if found.recalled is None else text_of(found.recalled.memory)
         text = excerpt(said.split("\n"), found.analysis.terms, budget)
         return Quoted(source.name, source.kind, "", 0, 0, source.signature, source.remark, text)
-    entity = found.seen.entity
-    lines = _below_signature(found.seen.lines[entity.line - 1 : entity.end_line], entity.signature)
+    lines, asked = _shown_lines(found.seen, found.asked)
     return Quoted(
         name=source.name,
         kind=source.kind,
@@ -256,7 +260,7 @@ def _quote(found: "_Found", budget: int) -> Quoted:
         end_line=source.end_line,
         signature=source.signature,
         doc="",  # the lines hold it
-        text=excerpt(lines, found.analysis.terms, budget),
+        text=excerpt(lines, found.analysis.terms, budget, asked),
     )
 
 
@@ -349,21 +353,29 @@ def _seen(verifier: "Verifier", stored: StoredEntity | None) -> "Verified | None
     return None if stored is None else verifier.verify(stored.id, stored.entity, stored.file_digest)
 
 
-def _by_header(store: IndexStore, seen: "Verified") -> "Verified":
-    """A long class, section or namespace is cited by its header: the whole of it would swallow its members."""
+def _asked_lines(candidate: Candidate, seen: "Verified", analysis: Analysis) -> tuple[int, ...]:
+    """The lines of an entity that the question names, where it is at the place that is named."""
+    entity = seen.entity
+    named = lines_of(analysis.mentions, entity.path) if candidate.pointed else ()
+    return tuple(line for line in named if entity.line <= line <= entity.end_line)
+
+
+def _by_header(store: IndexStore, seen: "Verified", asked: Sequence[int]) -> "Verified":
+    """A long class, section or namespace is cited by its header: the whole of it would swallow its members. With a line
+    that is asked for, it is cited as far as that.
+    """
     entity = seen.entity
     if entity.kind in CALLABLE_KINDS or entity.end_line - entity.line < LONGEST_CITED:
         return seen
     found = store.first_inside(entity.path, entity.start, entity.end, entity.line)
     first = entity.end_line + 1 if found is None else found
     # Never less than a screenful: an agent that opens just these lines has to see what it is about.
-    return replace(seen, entity=replace(entity, end_line=max(first - 1, entity.line + LONGEST_CITED - 1)))
+    return replace(seen, entity=replace(entity, end_line=max(first - 1, entity.line + LONGEST_CITED - 1, *asked)))
 
 
-def _source(candidate: Candidate, seen: "Verified", analysis: Analysis, budget: int) -> Source:
+def _source(candidate: Candidate, seen: "Verified", analysis: Analysis, budget: int, asked: Sequence[int]) -> Source:
     entity = seen.entity
-    lines = seen.lines[entity.line - 1 : entity.end_line]
-    below = _below_signature(lines, entity.signature) if entity.kind != "file" else list(lines)
+    below, places = _shown_lines(seen, asked)
     signature = entity.signature
     return Source(
         id=candidate.id,
@@ -375,11 +387,25 @@ def _source(candidate: Candidate, seen: "Verified", analysis: Analysis, budget: 
         end_line=entity.end_line,
         signature=signature if len(signature) <= _SIGNATURE else signature[: _SIGNATURE - 1] + "…",
         doc=entity.docstring,
-        excerpt=excerpt(below, analysis.terms, budget),
+        excerpt=excerpt(below, analysis.terms, budget, places),
         distance=candidate.distance,
         score=candidate.score,
         stale=seen.stale,
     )
+
+
+def _shown_lines(seen: "Verified", asked: Sequence[int]) -> tuple[list[str], list[int]]:
+    """The lines of an entity below its signature, and where among them the lines are that are asked for. One that is
+    within a signature of several lines brings that with it.
+    """
+    entity = seen.entity
+    lines = seen.lines[entity.line - 1 : entity.end_line]
+    below = _below_signature(lines, entity.signature) if entity.kind != "file" else list(lines)
+    places = [line - entity.line for line in asked]
+    above = len(lines) - len(below)
+    if any(0 < place < above for place in places):
+        return list(lines), places
+    return below, [place - above for place in places if place >= above]
 
 
 def _below_signature(lines: Sequence[str], signature: str) -> list[str]:

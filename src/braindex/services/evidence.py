@@ -1,15 +1,16 @@
 """What a question says word for word: texts, names and places in files, which count however far the vectors lie."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
+from braindex.domain.entities import CodeEntity, EntityHead
 from braindex.domain.mentions import Mention, shingles
 from braindex.domain.question import Analysis, analyse, bare_name, compound_terms, phrase_terms
 from braindex.domain.ranking import inverse_frequency
 from braindex.domain.spelling import SHORTEST, meant, starts
-from braindex.domain.units import EntityFilter
+from braindex.domain.units import EntityFilter, StoredEntity
 from braindex.registry.index import IndexStore
 
 WRITTEN_FEW: Final = 12  # places in which a name or a sentence may stand before it says less about each of them …
@@ -97,14 +98,15 @@ def pointed_rows(store: IndexStore, analysis: Analysis, narrowed: EntityFilter) 
     """Rows at the places that the question names: 1 for the first that is in the workspace, less for each next.
 
     A place with a line is the innermost entity around it, or the one that its frame names. A path that is the whole
-    question stands for its file, and a little for what is in it.
+    question stands for its file, and a little for what is in it. Where kinds or languages are left out, so are they
+    here: the place is the innermost entity that is not, or the nearest in its file.
     """
     found: dict[int, float] = {}
     worth = 1.0
     for mention in analysis.mentions:
         files = _files(store, mention.path, narrowed)
-        inside = [row for path in files for row in _inside(store, path, mention)]
-        rows = inside or list(files.values())
+        inside = [row for path in files for row in _inside(store, path, mention, narrowed)]
+        rows = inside or _let_through(store, files.values(), narrowed)
         for row in rows:
             found.setdefault(row, worth)
         worth *= _OUTER if rows else 1.0
@@ -115,19 +117,21 @@ def pointed_rows(store: IndexStore, analysis: Analysis, narrowed: EntityFilter) 
 
 def _add_members(store: IndexStore, mention: Mention, found: dict[int, float], narrowed: EntityFilter) -> None:
     for path in _files(store, mention.path, narrowed):
-        members = [one for one in store.of_file(path) if not one.entity.parent and one.row not in found]
+        inside = [one for one in store.of_file(path) if _is_let_through(one.entity, narrowed)]
+        members = [one for one in inside if one.row not in found and (narrowed.kind or not one.entity.parent)]
         longest = sorted(members, key=lambda one: (one.entity.line - one.entity.end_line, one.entity.line))
         found.update((one.row, _MEMBER) for one in longest[:_MOST_MEMBERS])
 
 
 def _files(store: IndexStore, written: str, narrowed: EntityFilter) -> Mapping[str, int]:
-    """Row by path of the files that a written path may mean: those that share most of its last parts.
+    """Row by path of the files that a written path may mean: those that share most of its last parts. What they hold
+    may be of another kind and language than they are.
 
     An absolute path has the file's whole path at its end, a relative one stands at the end of it; where neither is so
     (another checkout, an installed copy) a folder has to agree as well as the name.
     """
     parts = written.casefold().split("/")
-    called = store.files_called(parts[-1], narrowed)
+    called = store.files_called(parts[-1], EntityFilter(narrowed.path))
     shared = {path: _shared(parts, path.casefold().split("/")) for path in called}
     fitting = {
         path: count for path, count in shared.items() if count >= min(2, len(parts)) or count == path.count("/") + 1
@@ -142,11 +146,41 @@ def _shared(one: list[str], other: list[str]) -> int:
     return next((index for index, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
-def _inside(store: IndexStore, path: str, mention: Mention) -> list[int]:
+def _inside(store: IndexStore, path: str, mention: Mention, narrowed: EntityFilter) -> list[int]:
     if mention.line is None:
         return []
-    around = store.around(path, mention.line)
+    everything = store.around(path, mention.line)
+    around = {row: everything[row] for row in _let_through(store, everything, narrowed)}
     named = [row for row, name in around.items() if name == mention.name]
     if mention.name and not named:  # the file has moved on since: the function of that name is where the frame was
-        named = [one.row for one in store.of_file(path) if one.entity.name == mention.name]
-    return named[:1] or list(around)[:1]
+        named = [
+            one.row
+            for one in store.of_file(path)
+            if one.entity.name == mention.name and _is_let_through(one.entity, narrowed)
+        ]
+    return named[:1] or list(around)[:1] or _nearest(store, path, mention.line, narrowed)
+
+
+def _nearest(store: IndexStore, path: str, line: int, narrowed: EntityFilter) -> list[int]:
+    """The entity of a file that is nearest to a line, where some are left out; none where none is."""
+    if not (narrowed.kind or narrowed.language):
+        return []
+    inside = [one for one in store.of_file(path) if _is_let_through(one.entity, narrowed)]
+
+    def lines_away(one: StoredEntity) -> int:
+        return max(one.entity.line - line, line - one.entity.end_line, 0)
+
+    return [min(inside, key=lines_away).row] if inside else []
+
+
+def _let_through(store: IndexStore, rows: Iterable[int], narrowed: EntityFilter) -> list[int]:
+    """The rows whose kind and language are asked for, in their order."""
+    found = list(rows)
+    if not (narrowed.kind or narrowed.language):
+        return found
+    heads = store.heads(found)
+    return [row for row in found if row in heads and _is_let_through(heads[row], narrowed)]
+
+
+def _is_let_through(entity: CodeEntity | EntityHead, narrowed: EntityFilter) -> bool:
+    return narrowed.kind in {None, entity.kind} and narrowed.language in {None, entity.language}
