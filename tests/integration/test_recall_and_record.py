@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 from tests.conftest import MakeProject, scanned
 
+from braindex import light
 from braindex.bootstrap import App
 from braindex.cli.main import main
 from braindex.domain.results import Workspace
+from braindex.domain.turns import Told
 
 ASKED = "Why does parse_date shift the day when the shop is in another time zone?"
 FILES = {
@@ -108,6 +110,23 @@ def test_what_records_nothing_is_refused(
     assert code == 2
     assert "standard input" in error
     assert app.memories.all_episodes(workspace) == []
+
+
+def test_record_waiting_says_what_it_does_not_keep_where_hooks_say_it_too(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str], app: App, make_project: MakeProject
+) -> None:
+    assert workspace.id
+    other = make_project({"package.json": "{}"}, name="other")
+    endings = light.endings(app.settings)
+    told = Told("pi", "end", "agent_end", "s1", str(other), prompt=ASKED, answer="Done")
+    assert endings.after(told)
+    code, out, err = run(capsys, "record", "--waiting")
+    assert (code, out) == (0, "Stored: 0\n")
+    assert f"`braindex scan {other}` makes it one" in err
+    log = app.settings.brain_dir / "hooks" / "hooks.log"
+    assert f"`braindex scan {other}` makes it one" in log.read_text()
+    assert endings.after(told)
+    assert run(capsys, "record", "--waiting")[1:] == ("Stored: 0\n", "")
 
 
 def test_record_waiting_reads_nothing_and_says_how_many(

@@ -2,6 +2,7 @@
 wrong is an empty answer, exit code 0 and a line in the log, within a second.
 """
 
+import contextlib
 import json
 import logging
 import os
@@ -18,9 +19,12 @@ from braindex.cli.clients.spec import Client
 from braindex.cli.clients.transcript import last_turn
 from braindex.cli.deadline import answer_within
 from braindex.cli.logs import start_hook_log
+from braindex.cli.output import is_terminal, note
 from braindex.config import load_settings
+from braindex.domain.display import echoed, safe_line
 from braindex.domain.errors import BraindexError, UsageError
 from braindex.domain.turns import Told
+from braindex.registry.conversations import Conversations
 from braindex.services.detached import detached
 from braindex.services.resolution import path_of_uri
 
@@ -37,14 +41,29 @@ class NotAHook(UsageError):
         super().__init__(f"{why}; use `braindex hook CLIENT EVENT` with one of {names}, and its hook's JSON as input")
 
 
+class NotAnEvent(UsageError):
+    def __init__(self, client: Client, event: str) -> None:
+        super().__init__(
+            f"{client.name} has no event {echoed(event)!r} at which anything is told or recorded; those it has are "
+            f"{', '.join(client.events)}"
+        )
+
+
 def run_hook(arguments: Sequence[str]) -> int:
     """Answers one hook. Always 0: other codes mean to some clients that the turn is blocked."""
     _prepare_streams()
     start_hook_log(_log_folder(os.environ))
     until = time.monotonic() + SECONDS
-    answer = answer_within(SECONDS, lambda: _work(arguments, until), must_end=_keeps(arguments))
-    if answer is None:
-        log.warning("hook %s: no answer within %s s", " ".join(arguments)[:100], SECONDS)
+    try:
+        client, event = _named(arguments)
+    except UsageError as mistake:
+        _tell_once(mistake)
+        answer = None if is_terminal(sys.stdin) else answer_within(SECONDS, _unread)
+    else:
+        keeps = client.named(event) in {"prompt", "answer", "end"}  # these are kept however busy the machine is
+        answer = answer_within(SECONDS, lambda: _work(client, event, until), must_end=keeps)
+        if answer is None:
+            log.warning("hook %s %s: no answer within %s s", client.name, event[:100], SECONDS)
     _print(answer or _NOTHING)
     logging.shutdown()
     os._exit(0)  # whatever is waited for, and with no time for what an interpreter does at its end
@@ -59,19 +78,32 @@ def _prepare_streams() -> None:
             os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
 
 
-def _keeps(arguments: Sequence[str]) -> bool:
-    """Whether this hook says something of a turn, which is kept however busy the machine is."""
-    client = client_called(arguments[0]) if len(arguments) == 2 else None
-    return client is not None and client.named(arguments[1]) in {"prompt", "answer", "end"}
-
-
-def _work(arguments: Sequence[str], until: float) -> bytes:
+def _tell_once(mistake: UsageError) -> None:
+    """A hook that is written down wrongly runs at every turn: one line in the log is enough. Whoever looks is told."""
+    said = str(mistake)
     try:
-        return (json.dumps(_answered(arguments, until)) + "\n").encode()
+        if Conversations(_log_folder(os.environ)).first_time(said):
+            log.warning("%s", safe_line(said))
     except BraindexError as error:
-        log.warning("hook %s: %s", " ".join(arguments)[:100], error)
+        log.warning("%s (%s)", safe_line(said), error)
+    if is_terminal(sys.stderr):
+        note(f"braindex: {safe_line(said)}")
+
+
+def _unread() -> bytes:
+    """Takes what the client says and does nothing with it: one whose pipe breaks may take that for a failure."""
+    with contextlib.suppress(OSError, AttributeError):
+        sys.stdin.buffer.read(_LARGEST_INPUT)
+    return _NOTHING
+
+
+def _work(client: Client, event: str, until: float) -> bytes:
+    try:
+        return (json.dumps(_answered(client, event, until)) + "\n").encode()
+    except BraindexError as error:
+        log.warning("hook %s %s: %s", client.name, event, error)
     except Exception:
-        log.exception("hook %s failed", " ".join(arguments)[:100])
+        log.exception("hook %s %s failed", client.name, event)
     return _NOTHING
 
 
@@ -82,9 +114,8 @@ def _print(answer: bytes) -> None:
         log.warning("the answer of a hook could not be written")
 
 
-def _answered(arguments: Sequence[str], until: float) -> dict[str, Any]:
+def _answered(client: Client, event: str, until: float) -> dict[str, Any]:
     """The answer. What the client told is written down first; nothing is told after `until` (monotonic seconds)."""
-    client, event = _named(arguments)
     told = _told(client, event)
     if told.moment == "other":
         return {}
@@ -106,11 +137,14 @@ def _answered(arguments: Sequence[str], until: float) -> dict[str, Any]:
 
 
 def _named(arguments: Sequence[str]) -> tuple[Client, str]:
+    """Raises NotAHook, NotAnEvent."""
     if len(arguments) != 2:
         raise NotAHook(f"a hook is named by its client and its event, not by {len(arguments)} words")
     client = client_called(arguments[0])
     if client is None:
-        raise NotAHook(f"no client is called {arguments[0][:50]!r}")
+        raise NotAHook(f"no client is called {echoed(arguments[0])!r}")
+    if client.named(arguments[1]) == "other":
+        raise NotAnEvent(client, arguments[1])
     return client, arguments[1]
 
 

@@ -77,27 +77,36 @@ def start(brain_dir: Path, level: int) -> str:
     path = brain_dir / f"server-{os.getpid()}.log"
     file = PrivateFileHandler(path)
     file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    console = ConsoleHandler()
-    console.setLevel(logging.WARNING)
-    console.setFormatter(OneLineFormatter())
-    console.addFilter(lambda record: record.name != BUG_LOGGER)
-    root = logging.getLogger()
-    for old in [one for one in root.handlers if isinstance(one, PrivateFileHandler | ConsoleHandler)]:
-        root.removeHandler(old)
-        old.close()
-    root.addHandler(file)
-    root.addHandler(console)
-    root.setLevel(logging.WARNING)
+    _log_to(file, _console())
     logging.getLogger("braindex").setLevel(level)
     return str(path)
 
 
-def start_hook_log(brain_dir: Path) -> None:
-    """Sets up logging for a hook: warnings go to one file for all of them, and never to the client."""
+def start_hook_log(brain_dir: Path, *, console: bool = False) -> None:
+    """Sets up logging for a hook, and for what stores that which hooks left: warnings go to one file for all of them,
+    and never to the client; to standard error as well where there is a `console`.
+    """
     file = PrivateFileHandler(brain_dir / "hooks" / "hooks.log")
     file.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    _log_to(file, *([_console()] if console else []))
+
+
+def _console() -> ConsoleHandler:
+    console = ConsoleHandler()
+    console.setLevel(logging.WARNING)
+    console.setFormatter(OneLineFormatter())
+    console.addFilter(lambda record: record.name != BUG_LOGGER)
+    return console
+
+
+def _log_to(*handlers: logging.Handler) -> None:
+    """These, in place of the ones that were set up here before."""
     root = logging.getLogger()
-    root.handlers[:] = [file]
+    for old in [one for one in root.handlers if isinstance(one, PrivateFileHandler | ConsoleHandler)]:
+        root.removeHandler(old)
+        old.close()
+    for one in handlers:
+        root.addHandler(one)
     root.setLevel(logging.WARNING)
 
 

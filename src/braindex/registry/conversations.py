@@ -23,6 +23,8 @@ _BUSY: Final = ".busy"
 _STARTING: Final = "recorder.starting"
 _ABANDONED: Final = 5.0  # seconds after which the mark of a hook that was killed no longer counts
 _STARTS_WITHIN: Final = 60.0  # seconds that a process has to start in, however busy the machine is
+_SAID: Final = "said"
+_SAID_AGAIN: Final = 30 * 86_400.0  # seconds after which what was told to the user once may be told again
 _LEFT_OVER: Final = 3_600.0  # seconds after which what a killed process was writing is nobody's
 _LARGEST: Final = 2_000_000  # bytes
 MOST_CONVERSATIONS: Final = 1_000  # files; the ones not touched for longest go first
@@ -84,13 +86,21 @@ class Conversations:
             (self.folder / _STARTING).unlink()
 
     def tidy(self) -> None:
-        """Removes what killed processes left half written."""
+        """Removes what killed processes left half written, and marks that no longer count."""
         for folder in (self._conversations, self._waiting):
             with contextlib.suppress(OSError), os.scandir(folder) as entries:
                 for one in entries:
                     path = Path(one.path)
                     if (one.name.startswith(".") or path.suffix == _BUSY) and _is_older(path, _LEFT_OVER):
                         path.unlink()
+        with contextlib.suppress(OSError), os.scandir(self.folder / _SAID) as entries:
+            for one in entries:
+                if _is_older(Path(one.path), _SAID_AGAIN):
+                    Path(one.path).unlink()
+
+    def first_time(self, what: str) -> bool:
+        """Whether this was not said to the user within a month; from now on it was. Raises a StoreError."""
+        return _marked(self.folder / _SAID / _digest(what), _SAID_AGAIN)
 
     def has_waiting(self) -> bool:
         return any(_files(self._waiting))
@@ -115,8 +125,11 @@ class Conversations:
             path.replace(self.folder / _REFUSED / path.name)
 
     def _path(self, session: str) -> Path:
-        name = hashlib.blake2b(session.encode("utf-8", "replace"), digest_size=16).hexdigest()
-        return self._conversations / f"{name}.json"
+        return self._conversations / f"{_digest(session)}.json"
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
 def _marked(mark: Path, seconds: float) -> bool:

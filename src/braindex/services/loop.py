@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from braindex.domain.display import argument, echoed
 from braindex.domain.errors import BraindexError
 from braindex.domain.results import Workspace
 from braindex.domain.turns import Conversation, Told, Waiting
 from braindex.registry.conversations import Conversations
-from braindex.registry.memory import MemoryStore
 from braindex.services.endings import begun
 from braindex.services.recalling import Context, Recalling
 from braindex.services.resolution import Surroundings, default_workspace, home_directory
@@ -19,14 +19,25 @@ from braindex.services.workspaces import Workspaces
 log = logging.getLogger(__name__)
 
 
+class UnknownFolder(BraindexError):
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"{echoed(path)} is no workspace that braindex knows, and a hook makes none: nothing of it is recalled or "
+            f"recorded; `braindex scan {argument(path)}` makes it one"
+        )
+
+
 def place_of(told: Told | Waiting, workspaces: Workspaces, named: str = "") -> Workspace:
     """The workspace that a hook's folders mean; `named` is the user's own choice (BRAIN_WORKSPACE).
 
-    Raises what resolving a workspace raises.
+    Raises UnknownFolder, and what resolving a workspace raises.
     """
     cwd = Path(told.cwd or next(iter(told.roots), os.sep))  # whose process this is says nothing of where a turn was
     around = Surroundings(cwd, home_directory(), (("BRAIN_WORKSPACE", named),), tuple(map(Path, told.roots)))
-    return default_workspace(around, workspaces)
+    found = default_workspace(around, workspaces)
+    if not workspaces.is_known(found):
+        raise UnknownFolder(found.path)
+    return found
 
 
 class Loop:
@@ -77,13 +88,14 @@ class Loop:
         return self._recalling.context(workspace, told.prompt, known.told, told.session, brief=with_brief)
 
     def _known_place(self, told: Told) -> Workspace | None:
-        """The workspace, where braindex knows anything of it: a hook makes none."""
-        if not (self._workspaces.data_folder / "registry.db").exists():
+        """The workspace, where braindex knows anything of it. How one begins is said once for a folder."""
+        if not (self._workspaces.data_folder / "registry.db").exists():  # which a hook has no time to make
             return None
         try:
-            found = place_of(told, self._workspaces, self._named)
+            return place_of(told, self._workspaces, self._named)
+        except UnknownFolder as error:
+            if self._conversations.first_time(str(error)):
+                log.warning("%s", error)
         except BraindexError as error:
             log.info("no workspace for a hook of %s: %s", told.client, error)
-            return None
-        is_known = self._workspaces.has_index(found) or MemoryStore.exists(self._workspaces.folder(found))
-        return found if is_known else None
+        return None

@@ -16,7 +16,7 @@ from braindex.domain.results import Workspace
 from braindex.domain.turns import Waiting
 from braindex.indexing.walk import Found, WalkRules, walk
 from braindex.registry.conversations import Conversations
-from braindex.services.loop import place_of
+from braindex.services.loop import UnknownFolder, place_of
 from braindex.services.memories import Memories
 from braindex.services.resolution import NoWorkspace, PathRefused, SeveralRoots
 from braindex.services.roots import FolderRefused, NameNotText, NotAFolder
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 _LOCK: Final = "recorder.lock"
 _MOST_FILES: Final = 50  # that an episode names as touched
 # Where no workspace can be, now or later. A folder that is gone may come back, as may a registry that is locked.
-_NOWHERE: Final = (NoWorkspace, SeveralRoots, PathRefused, FolderRefused, NotAFolder, NameNotText)
+_NOWHERE: Final = (UnknownFolder, NoWorkspace, SeveralRoots, PathRefused, FolderRefused, NotAFolder, NameNotText)
 _UNFIT: Final = (NotAnId, NotATime)
 
 
@@ -80,7 +80,8 @@ class Recorder:
         try:
             added = self._stored(one)
         except _NOWHERE as error:
-            log.warning("an episode of %s belongs to no workspace, and is not kept: %s", one.episode.client, error)
+            if self._conversations.first_time(str(error)):
+                log.warning("what is done in a folder of %s is not kept: %s", one.episode.client, error)
             added = False
         except _UNFIT as error:
             log.warning("an episode of %s is none, and is set aside: %s", one.episode.client, error)

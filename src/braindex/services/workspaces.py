@@ -147,6 +147,13 @@ class Workspaces:
         with self._registry() as registry:
             return registry.list()
 
+    def is_known(self, workspace: Workspace) -> bool:
+        """Whether it was scanned or anything is remembered of it, or a scan of it has begun."""
+        if self.has_index(workspace) or MemoryStore.exists(self.folder(workspace)):
+            return True
+        with self._registry() as registry:
+            return registry.get(workspace.id) is not None
+
     def parent_of(self, workspace: Workspace) -> Workspace | None:
         """The nearest known workspace whose folder holds this one's."""
         here = Path(workspace.path)

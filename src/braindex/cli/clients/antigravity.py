@@ -19,7 +19,7 @@ def _step(_: str, context: str) -> dict[str, Any]:
 
 ANTIGRAVITY: Final = Client(
     name="antigravity",
-    events={"preinvocation": "prompt", "stop": "end"},
+    events={"PreInvocation": "prompt", "Stop": "end"},
     injecting=frozenset({"prompt"}),
     injected=_step,
     moment=_first_call,

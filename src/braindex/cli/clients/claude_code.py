@@ -6,7 +6,7 @@ from braindex.cli.clients.spec import Client, hook_specific
 
 CLAUDE_CODE: Final = Client(
     name="claude-code",
-    events={"sessionstart": "start", "userpromptsubmit": "prompt", "stop": "end"},
+    events={"SessionStart": "start", "UserPromptSubmit": "prompt", "Stop": "end"},
     injecting=frozenset({"start", "prompt"}),
     injected=hook_specific,
 )

@@ -11,7 +11,7 @@ def _additional(_: str, context: str) -> dict[str, Any]:
 
 CURSOR: Final = Client(
     name="cursor",
-    events={"sessionstart": "start", "beforesubmitprompt": "prompt", "afteragentresponse": "answer", "stop": "end"},
+    events={"sessionStart": "start", "beforeSubmitPrompt": "prompt", "afterAgentResponse": "answer", "stop": "end"},
     injecting=frozenset({"start"}),
     injected=_additional,
 )

@@ -6,7 +6,7 @@ from braindex.cli.clients.spec import Client, hook_specific
 
 GEMINI: Final = Client(
     name="gemini",
-    events={"sessionstart": "start", "beforeagent": "prompt", "afteragent": "end"},
+    events={"SessionStart": "start", "BeforeAgent": "prompt", "AfterAgent": "end"},
     injecting=frozenset({"start", "prompt"}),
     injected=hook_specific,
 )

@@ -11,7 +11,7 @@ def _message(_: str, context: str) -> dict[str, Any]:
 
 PI: Final = Client(
     name="pi",
-    events={"beforeagentstart": "prompt", "agentend": "end"},
+    events={"before_agent_start": "prompt", "agent_end": "end"},
     injecting=frozenset({"prompt"}),
     injected=_message,
 )

@@ -23,7 +23,7 @@ def _moment_as_named(moment: Moment, _: Mapping[str, Any]) -> Moment:
 class Client:
     """One client: the events of its hooks and the JSON that they are answered with.
 
-    `events` says what each of its events is, by its name in lower case without `_` and `-`. `injecting` are the moments
+    `events` says what each of its events is, by the name that it gives to it. `injecting` are the moments
     at which it takes context, which `injected(event, context)` puts into its shape. `moment` may tell by the input that
     an event is another moment than it is named after.
     """
@@ -35,8 +35,9 @@ class Client:
     moment: Callable[[Moment, Mapping[str, Any]], Moment] = field(default=_moment_as_named)
 
     def named(self, event: str) -> Moment:
-        """What an event is by its name."""
-        return self.events.get(event.lower().replace("_", "").replace("-", ""), "other")
+        """What an event is by its name, whatever the case, `_` and `-`."""
+        wanted = _plain(event)
+        return next((moment for name, moment in self.events.items() if _plain(name) == wanted), "other")
 
     def told(self, event: str, given: Mapping[str, Any]) -> Told:
         """What its hook says. Anything that is missing or of another type is taken as not said."""
@@ -51,6 +52,10 @@ class Client:
             answer=_text(given, _ANSWER),
             transcript=_text(given, _TRANSCRIPT),
         )
+
+
+def _plain(event: str) -> str:
+    return event.lower().replace("_", "").replace("-", "")
 
 
 def _text(given: Mapping[str, Any], names: tuple[str, ...]) -> str:

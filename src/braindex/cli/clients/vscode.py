@@ -8,7 +8,7 @@ from braindex.cli.clients.spec import Client, hook_specific
 
 VSCODE: Final = Client(
     name="vscode",
-    events={"sessionstart": "start", "userpromptsubmit": "prompt", "stop": "end"},
+    events={"SessionStart": "start", "UserPromptSubmit": "prompt", "Stop": "end"},
     injecting=frozenset({"start", "prompt"}),
     injected=hook_specific,
 )

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from braindex.cli.errors import DONE
 from braindex.cli.invocation import Command, Invocation, add_json_option, add_workspace_option
+from braindex.cli.logs import start_hook_log
 from braindex.cli.output import json_line, line
 from braindex.domain.errors import UsageError
 from braindex.domain.memories import Episode, checked_episode, new_id, now
@@ -37,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(invocation: Invocation) -> int:
     arguments = invocation.arguments
     if arguments.waiting:
+        start_hook_log(invocation.settings.brain_dir, console=True)
         stored = invocation.app.recorder().drain()
         _say(invocation, {"stored": stored}, f"Stored: {stored}")
         return DONE

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import MakeProject, scanned
-from tests.integration.test_hooks import ANSWERED, ASKED, FILES, HUNG, SOURCE, Client, stored
+from tests.fakes.hook_client import ANSWERED, ASKED, FILES, HUNG, SOURCE, Client, stored
 
 from braindex import light
 from braindex.bootstrap import App, build_app
@@ -24,21 +24,6 @@ from braindex.loop import around
 from braindex.registry.conversations import Conversations
 
 LONGEST_NAME = 1_000_000
-
-
-@pytest.fixture
-def root(make_project: MakeProject) -> Path:
-    return make_project(FILES, name="shop")
-
-
-@pytest.fixture
-def client(root: Path, brain: Path) -> Client:
-    return Client(root, brain)
-
-
-@pytest.fixture
-def workspace(app: App, root: Path) -> Workspace:
-    return scanned(app, root)
 
 
 def left(app: App, path: str, answer: str = ANSWERED, **more: Any) -> bool:

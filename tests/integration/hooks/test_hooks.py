@@ -7,91 +7,19 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from filelock import FileLock
-from tests.conftest import MakeProject, scanned
+from tests.conftest import MakeProject
+from tests.fakes.hook_client import ANSWERED, ASKED, HUNG, SOURCE, Client, stored
 
-import braindex.cli
 from braindex import light
 from braindex.bootstrap import App
 from braindex.config import load_settings
-from braindex.domain.memories import Episode
 from braindex.domain.results import Workspace
 from braindex.domain.turns import Told
 from braindex.loop import around
 from braindex.registry.conversations import Conversations
-
-SOURCE = Path(braindex.cli.__file__).parents[2]
-HUNG = 60  # seconds
-FILES = {
-    ".git/HEAD": "ref: refs/heads/main\n",
-    ".git/refs/heads/main": "a" * 40 + "\n",
-    "shop/dates.py": 'def parse_date(text):\n    """Parse a date in the time zone of the shop."""\n    return text\n',
-    "shop/cart.py": 'def add_item(cart, item):\n    """Put one item into the cart."""\n    cart.append(item)\n',
-}
-ASKED = "Why does parse_date shift the day when the shop is in another time zone?"
-ANSWERED = "The zone of the server was used. parse_date now takes the zone of the shop, which settings.py names."
-
-
-class Client:
-    """A client that runs braindex's hooks in a project."""
-
-    def __init__(self, root: Path, brain: Path) -> None:
-        self.python: tuple[str, ...] = ()
-        self.root = root
-        self.brain = brain
-        self.environ = {
-            "PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "BRAIN_DIR": str(brain), "PYTHONPATH": str(SOURCE),
-        }  # fmt: skip
-
-    def run(self, client: str, event: str, text: str | bytes) -> "subprocess.CompletedProcess[bytes]":
-        data = text if isinstance(text, bytes) else text.encode()
-        return subprocess.run(
-            [sys.executable, *self.python, "-P", "-m", "braindex", "hook", client, event],
-            input=data, cwd=self.root, env=self.environ, capture_output=True, timeout=HUNG, check=False,
-        )  # fmt: skip
-
-    def hook(self, event: str, client: str = "claude-code", **given: Any) -> dict[str, Any]:
-        done = self.run(client, event, json.dumps({"cwd": str(self.root), "hook_event_name": event, **given}))
-        assert (done.returncode, done.stderr) == (0, b"")
-        answer: dict[str, Any] = json.loads(done.stdout)
-        return answer
-
-    def context(self, prompt: str, session: str = "s1") -> str:
-        answer = self.hook("UserPromptSubmit", session_id=session, prompt=prompt)
-        found: str = answer.get("hookSpecificOutput", {}).get("additionalContext", "")
-        return found
-
-    def log(self) -> str:
-        path = self.brain / "hooks" / "hooks.log"
-        return path.read_text(encoding="utf-8") if path.exists() else ""
-
-
-@pytest.fixture
-def root(make_project: MakeProject) -> Path:
-    return make_project(FILES, name="shop")
-
-
-@pytest.fixture
-def client(root: Path, brain: Path) -> Client:
-    return Client(root, brain)
-
-
-@pytest.fixture
-def workspace(app: App, root: Path) -> Workspace:
-    return scanned(app, root)
-
-
-def stored(app: App, workspace: Workspace) -> list[Episode]:
-    """The episodes, when everything that hooks have left is stored, whoever does it."""
-    waiting = Conversations(app.settings.brain_dir)
-    while waiting.has_waiting():
-        with FileLock(waiting.folder / "recorder.lock", mode=0o600):
-            pass
-        app.recorder().drain()
-    return app.memories.all_episodes(workspace)
 
 
 def test_what_one_conversation_found_out_is_in_the_next_ones_context(
@@ -322,9 +250,81 @@ def test_a_client_or_event_that_is_unknown_is_answered_with_nothing(client: Clie
     assert (done.returncode, json.loads(done.stdout), done.stderr) == (0, {}, b"")
 
 
-def test_an_unknown_client_is_named_in_the_log(client: Client) -> None:
-    client.run("emacs", "Stop", "{}")
-    assert "no client is called 'emacs'" in client.log()
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("emacs", "Stop"), "no client is called 'emacs'; use `braindex hook CLIENT EVENT` with one of claude-code, "),
+        (
+            ("claude-code", "UserPromptSubmitt"),
+            "has no event 'UserPromptSubmitt' at which anything is told or recorded; those it has are SessionStart, User",
+        ),
+        (("pi", "agent_start"), "those it has are before_agent_start, agent_end"),
+        (("claude-code", "a\u202eb\nc"), "'a\\\\u202eb"),
+    ],
+)
+def test_a_hook_that_is_written_down_wrongly_is_in_the_log_once(
+    client: Client, arguments: tuple[str, str], said: str
+) -> None:
+    for _ in range(2):
+        done = client.run(*arguments, json.dumps({"prompt": "x" * 300_000}))  # which is taken: its pipe does not break
+        assert (done.returncode, json.loads(done.stdout), done.stderr) == (0, {}, b"")
+    [line] = client.log().splitlines()
+    assert said in line
+
+
+def test_an_event_may_be_written_in_any_case(client: Client, workspace: Workspace) -> None:
+    assert workspace.id
+    given = json.dumps({"cwd": str(client.root), "session_id": "s1", "prompt": ASKED})
+    assert b"Places in the code" in client.run("claude-code", "user-prompt-submit", given).stdout
+    assert client.log() == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a pseudo-terminal")
+def test_a_person_on_a_terminal_is_told_what_is_wrong_each_time(client: Client) -> None:
+    for _ in range(2):
+        ours, theirs = os.openpty()
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "braindex", "hook", "claude-code", "Sotp"], stdin=theirs, stderr=theirs,
+            stdout=subprocess.PIPE, cwd=client.root, env=client.environ, timeout=HUNG, check=False,
+        )  # fmt: skip
+        os.close(theirs)
+        said = os.read(ours, 10_000).decode()
+        os.close(ours)
+        assert (done.returncode, json.loads(done.stdout)) == (0, {})
+        assert said.startswith("braindex: claude-code has no event 'Sotp'")
+
+
+def test_a_hook_makes_no_workspace_and_says_once_how_one_begins(
+    client: Client, app: App, workspace: Workspace, make_project: MakeProject
+) -> None:
+    other = make_project({".git/HEAD": "ref: refs/heads/main\n"}, name="other")
+    for session in ("s1", "s2"):
+        base = {"session_id": session, "cwd": str(other)}
+        assert client.hook("UserPromptSubmit", **base, prompt=ASKED) == {}
+        assert client.hook("Stop", **base, last_assistant_message=ANSWERED) == {}
+        assert stored(app, workspace) == []
+    assert [one.workspace.id for one in app.workspaces.list()] == [workspace.id]
+    [line] = client.log().splitlines()
+    assert f"`braindex scan {other}` makes it one" in line
+
+
+def test_a_workspace_of_which_something_is_remembered_is_known_without_a_scan(
+    client: Client, app: App, root: Path
+) -> None:
+    workspace = app.workspaces.open(root)
+    app.notes.save(workspace, "parse_date must never guess a time zone", "decision")
+    client.hook("Stop", session_id="s1", prompt=ASKED, last_assistant_message=ANSWERED)
+    assert [one.summary for one in stored(app, workspace)] == [ANSWERED]
+
+
+def test_what_ends_in_a_workspace_that_was_dropped_brings_it_not_back(
+    client: Client, app: App, workspace: Workspace, caplog: pytest.LogCaptureFixture
+) -> None:
+    app.workspaces.drop(workspace)
+    client.hook("Stop", session_id="s1", prompt=ASKED, last_assistant_message=ANSWERED)
+    assert stored(app, workspace) == []
+    assert app.workspaces.list() == []
+    assert "is no workspace that braindex knows" in client.log() + caplog.text  # whoever stored it says so
 
 
 def test_a_broken_env_is_answered_with_nothing_and_named_in_the_log(client: Client, workspace: Workspace) -> None:
