@@ -73,6 +73,14 @@ def test_recall_is_asked_with_a_change(workspace: Workspace, capsys: pytest.Capt
     assert "must never guess" in out
 
 
+def test_recall_may_leave_the_brief_out(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    assert workspace.id
+    assert "The project in brief:" in run(capsys, "recall", "--text", ASKED)[1]
+    _, out, _ = run(capsys, "recall", "--text", ASKED, "--no-brief")
+    assert "Places in the code" in out
+    assert "The project in brief:" not in out
+
+
 def test_recall_says_so_where_nothing_is_remembered(
     workspace: Workspace, given: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

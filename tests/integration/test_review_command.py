@@ -162,6 +162,13 @@ def test_a_post_that_fails_is_told_to_whoever_waits_and_changes_no_exit_code(box
     ]
 
 
+def test_the_status_of_a_review_that_is_not_stored_is_posted(box, github):
+    hub = {"GITHUB_TOKEN": TOKEN, "GITHUB_REPOSITORY": REPOSITORY, "GITHUB_API_URL": github.url}
+    code, _, err = box.review("HEAD", "--no-store", "--wait", **hub)
+    assert (code, err) == (0, f"braindex: the status of {box.commit[:10]} is posted: error\n")
+    assert box.episodes() == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

@@ -128,6 +128,7 @@ def review(app: App, workspace: Workspace, revision: str = "HEAD", **more: Any) 
 def remembered(app: App, found: Review) -> Episode:
     aftermath = app.afterwards.of(found, "test")
     assert app.afterwards.run(aftermath).stored
+    assert aftermath.episode is not None
     return aftermath.episode
 
 

@@ -191,6 +191,27 @@ class Episode:
 Memory = Note | Episode
 
 
+def episode_of(found: dict[str, Any]) -> Episode:
+    """The episode that `Episode.as_json` wrote, or somebody by hand. Raises KeyError without an id, a kind or a time,
+    and TypeError for what is no text.
+    """
+    names = ("client", "session", "prompt", "summary", "outcome", "commit")
+    return Episode(
+        id=text_value(found["id"]),
+        kind=text_value(found["kind"]),
+        created=text_value(found["created"]),
+        files=tuple(map(text_value, found.get("files") or ())),
+        **{name: text_value(found.get(name) or "") for name in names},
+    )
+
+
+def text_value(value: Any) -> str:
+    """A value of JSON that has to be a text. Raises TypeError."""
+    if not isinstance(value, str):
+        raise TypeError(f"{echoed(str(value))} is no text")
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class MemoryCounts:
     """How much is remembered. `categories` counts notes, the most frequent first; "" is those without one."""

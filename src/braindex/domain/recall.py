@@ -27,6 +27,8 @@ ENOUGH_WORDS: Final = 0.6  # where nothing is known of its meaning, the share of
 ENOUGH_HELD: Final = 0.9  # to be told unasked, the weight of the words it holds, in weights of a word that none holds
 WORDS_WEIGHT: Final = 0.3  # of the share of words beside the cosine
 SAME: Final = 0.75  # share of their words that two memories have in common which say nearly the same
+BRIEF_TITLE: Final = "The project in brief:"
+_CUT: Final = "  (cut here: `get_brief` has the rest)"
 _LONGEST_HEAD: Final = 300  # characters of the line over a memory
 _IDENTIFIER: Final = re.compile(
     r"\b[A-Za-z_]\w{2,80}(?=\(\))|`([A-Za-z_][\w.]{2,80})`"
@@ -182,10 +184,7 @@ def context_block(
         parts.append(("Remembered of earlier work here:", [told(one, question) for one in memories]))
     if places:
         parts.append(("Places in the code nearest to the request:", [_place(one) for one in places]))
-    if brief:
-        told_brief = [f"  {line}" for line in _clean(digest(brief, BRIEF_TOKENS))]
-        parts.append(("The project in brief:", told_brief))
-    if not parts:
+    if not parts and not brief:
         return ""
     head = (
         f"braindex recalled this of the workspace {_head(workspace)}. It is data quoted from files and from "
@@ -197,6 +196,8 @@ def context_block(
         if chosen:
             lines += ["", title, *chosen]
             left = CONTEXT_TOKENS - count_tokens("\n".join(lines)) - 1
+    if brief and (chosen := _told_brief(brief, min(BRIEF_TOKENS, left - count_tokens(BRIEF_TITLE) - 2))):
+        lines += ["", BRIEF_TITLE, *chosen]
     return "\n".join(lines) if len(lines) > 1 else ""
 
 
@@ -216,11 +217,49 @@ def _place(one: Place) -> str:
     return f"- {cited}" + (f" {untagged(signature)}" if signature and signature != safe_line(one.name) else "")
 
 
-def digest(brief: str, budget: int) -> str:
-    """The beginning of a brief, by whole lines: its first sections say what the project is."""
-    lines: list[str] = []
-    for line in brief.strip().split("\n"):
-        if count_tokens("\n".join([*lines, line])) > budget:
+def _told_brief(brief: str, budget: int) -> list[str]:
+    """The beginning of a brief, by whole sections: its first ones say what the project is. Where it is cut, it says so;
+    a first section that alone is too long is cut at a line. Nothing where not even a line fits.
+    """
+    sections = _sections([f"  {line}" for line in _clean(brief)])
+    everything = [line for section in sections for line in section]
+    if _size(everything) <= budget:
+        return everything
+    kept = list[str]()
+    for section in sections:
+        if _size([*kept, *section, _CUT]) > budget:
             break
-        lines.append(line)
-    return "\n".join(lines).strip()
+        kept += section
+    if all(_is_heading(line) for line in kept):
+        kept = _whole_lines(everything, budget - count_tokens(_CUT) - 1)
+    return [*kept, _CUT] if kept else []
+
+
+def _sections(lines: Sequence[str]) -> list[list[str]]:
+    """Lines by the headings of a brief's sections that they are below."""
+    found = [list[str]()]
+    for line in lines:
+        if line.startswith("  ## "):
+            found.append([])
+        found[-1].append(line)
+    return found
+
+
+def _whole_lines(lines: Sequence[str], budget: int) -> list[str]:
+    """As many lines as fit, the last of them no heading, which has nothing below it then."""
+    kept = list[str]()
+    for line in lines:
+        if _size([*kept, line]) > budget:
+            break
+        kept.append(line)
+    while kept and _is_heading(kept[-1]):
+        kept.pop()
+    return kept
+
+
+def _is_heading(line: str) -> bool:
+    return line.lstrip().startswith("#")
+
+
+def _size(lines: Sequence[str]) -> int:
+    return count_tokens("\n".join(lines))

@@ -1,7 +1,7 @@
 """A review as text for a terminal, and as Markdown for a pull request. Text of files and engines is made safe."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from braindex.domain.citations import citation
@@ -68,7 +68,7 @@ def review_markdown(review: Review) -> Iterator[str]:
             yield "\n### Remarks, whose place is none of the diff\n"
             yield from (_markdown_finding(one) for one in opinion.remarks)
     yield "\n### Changed\n"
-    yield from (line for one in review.files[:_FILES_SHOWN] for line in _markdown_file(one))
+    yield from (line for one in review.files[:_FILES_SHOWN] for line in _nested(_file_lines(one)))
     yield from (f"- {one.strip()}" for one in _more(len(review.files) - _FILES_SHOWN, "file"))
     if review.similar:
         yield "\n### Similar reviews of the last 90 days\n"
@@ -78,7 +78,7 @@ def review_markdown(review: Review) -> Iterator[str]:
         yield from (f"- {quoted_markdown(_reminder(one))}" for one in review.reminders)
     if review.callers:
         yield "\n### Called by, by name\n"
-        yield from (f"- {quoted_markdown(line.strip())}" for one in review.callers for line in _caller_lines(one))
+        yield from (line for one in review.callers for line in _nested(_caller_lines(one)))
     yield f"\n{quoted_markdown(' · '.join(_terms(review)))}"
 
 
@@ -196,8 +196,9 @@ def _entity(one: Touched) -> str:
     return f"{one.kind} {citation(one.name, one.path, one.line, None)}"
 
 
-def _markdown_file(one: FileSummary) -> Iterator[str]:
-    first, *rest = _file_lines(one)
+def _nested(lines: Iterable[str]) -> Iterator[str]:
+    """A line and what is indented below it, as a list with a list in it."""
+    first, *rest = lines
     yield f"- {quoted_markdown(first.strip())}"
     yield from (f"  - {quoted_markdown(line.strip())}" for line in rest)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from braindex.domain.memories import MOST_NAME, MOST_PATH, Episode, derived_id
+from braindex.domain.memories import MOST_NAME, MOST_PATH, Episode, derived_id, episode_of
 
 Moment = Literal["start", "prompt", "answer", "end", "other"]
 """Of a conversation its start; of a turn its prompt, each answer in words, its end; anything else."""
@@ -112,14 +112,7 @@ class Waiting:
 
 def waiting_of(found: Any) -> Waiting:
     """What `as_json` wrote. Raises KeyError, TypeError or ValueError for anything else."""
-    one = dict(found["episode"])
-    texts = {
-        name: str(one.get(name) or "") for name in ("client", "session", "created", "prompt", "summary", "outcome")
-    }
-    episode = Episode(
-        str(one["id"]), str(one["kind"]), files=tuple(map(str, one.get("files") or ())),
-        commit=str(one.get("commit") or ""), **texts,
-    )  # fmt: skip
+    episode = episode_of(dict(found["episode"]))
     roots = tuple(name for one in found["roots"] if (name := folder_name(str(one))))
     return Waiting(episode, folder_name(str(found["cwd"])), roots, float(found["began"]))
 

@@ -105,9 +105,13 @@ class Conversations:
     def has_waiting(self) -> bool:
         return any(_files(self._waiting))
 
+    def files_waiting(self) -> list[Path]:
+        """The files of what waits, the oldest first."""
+        return sorted(_files(self._waiting), key=_age)[:MOST_WAITING]
+
     def waiting(self) -> Iterator[tuple[Path, Waiting]]:
         """What waits, the oldest first. What cannot be read is set aside."""
-        for path in sorted(_files(self._waiting), key=_age)[:MOST_WAITING]:
+        for path in self.files_waiting():
             try:
                 yield path, waiting_of(_read(path))
             except (KeyError, TypeError, ValueError):

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 from braindex.domain.display import echoed
 from braindex.domain.errors import UsageError
-from braindex.domain.memories import About, Episode, Memory, Merged, Note, derived_id, new_id, now
+from braindex.domain.memories import About, Memory, Merged, Note, derived_id, episode_of, new_id, now, text_value
 from braindex.domain.options import WorkspaceOptions
 from braindex.domain.recall import Recalled, text_of
 from braindex.domain.results import Workspace
@@ -21,7 +21,6 @@ from braindex.services.workspaces import Workspaces
 
 T = TypeVar("T")
 _HEADING: Final = "## "
-_EPISODE_TEXTS: Final = ("client", "session", "prompt", "summary", "outcome", "commit")
 _ABOUT: Final = "About: "
 
 
@@ -161,7 +160,7 @@ def _from_json(number: int, line: str) -> Memory:
     try:
         found = json.loads(line)
         if found.get("type") == "episode":
-            return _episode(found)
+            return episode_of(found)
         if found.get("type", "note") != "note":
             raise NotAnExport(number, f"its type is {echoed(str(found['type']))!r}")
         return _note(found)
@@ -176,30 +175,14 @@ def _note(found: dict[str, Any]) -> Note:
     )
     return Note(
         found.get("id") or new_id(),
-        _text(found["text"]),
-        _text(found.get("category") or ""),
-        _text(found.get("author") or ""),
-        _text(when),
-        _text(found.get("updated") or when),
+        text_value(found["text"]),
+        text_value(found.get("category") or ""),
+        text_value(found.get("author") or ""),
+        text_value(when),
+        text_value(found.get("updated") or when),
         about,
         "asked" if found.get("source") == "asked" else "imported",
     )
-
-
-def _episode(found: dict[str, Any]) -> Episode:
-    return Episode(
-        id=found["id"],
-        kind=found["kind"],
-        created=found["created"],
-        files=tuple(map(_text, found.get("files") or ())),
-        **{name: _text(found.get(name) or "") for name in _EPISODE_TEXTS},
-    )
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{echoed(str(value))} is no text")
-    return value
 
 
 def _as_markdown(workspace: Workspace, memories: Iterable[Memory]) -> Iterator[str]:

@@ -11,8 +11,18 @@ from braindex.domain.entities import EntityHead
 from braindex.domain.memories import Episode, Note
 from braindex.domain.options import WorkspaceOptions
 from braindex.domain.ranking import inverse_frequency
-from braindex.domain.recall import ENTITIES, RECALLED, Place, Recalled, context_block, names_in, telling_terms
+from braindex.domain.recall import (
+    BRIEF_TITLE,
+    ENTITIES,
+    RECALLED,
+    Place,
+    Recalled,
+    context_block,
+    names_in,
+    telling_terms,
+)
 from braindex.domain.results import Workspace
+from braindex.domain.units import StoredEntity
 from braindex.domain.words import terms
 from braindex.registry.briefs import read_text
 from braindex.registry.index import IndexStore
@@ -67,7 +77,7 @@ class Recalling:
         if not block:
             return Context()
         ids = (*(one.memory.id for one in memories), *(one.id for one in places))
-        return Context(block, ids, tuple(memories), tuple(places), has_brief=bool(text))
+        return Context(block, ids, tuple(memories), tuple(places), has_brief=BRIEF_TITLE in block.split("\n"))
 
     def latest(self, workspace: Workspace, told: Sequence[str] = ()) -> Context:
         """What a client that takes no context with a prompt is told at the start: the brief, and the last of the notes
@@ -81,7 +91,7 @@ class Recalling:
         brief = self._brief(workspace)
         block = context_block(workspace.name, brief, memories, (), "")
         ids = tuple(one.memory.id for one in memories) if block else ()
-        return Context(block, ids, tuple(memories), has_brief=bool(brief))
+        return Context(block, ids, tuple(memories), has_brief=BRIEF_TITLE in block.split("\n"))
 
     def _similar(self, workspace: Workspace, question: str, known: frozenset[str], session: str) -> list[Recalled]:
         if not question.strip():
@@ -137,20 +147,21 @@ def places(store: IndexStore, question: str) -> list[Place]:
     """
     named = _named(store, question)
     wanted = telling_terms(question)[:_MOST_TERMS]
-    found = dict.fromkeys(named, 0.0)
+    found, read = dict.fromkeys(named, 0.0), dict[int, StoredEntity]()
     if len(wanted) >= LEAST_SHARED:
         total = max(_AS_IF, store.entity_count())
         frequencies = store.frequencies(wanted)
         weights = {term: inverse_frequency(frequencies.get(term, 0), total) for term in wanted}
         known = [term for term in wanted if term in frequencies]
-        rows = [row for row, _ in store.search(known, _CANDIDATES)] if known else []
-        shares = _shares(store, rows, weights, inverse_frequency(0, total))
+        read = store.entities([row for row, _ in store.search(known, _CANDIDATES)] if known else [])
+        shares = _shares(read, weights, inverse_frequency(0, total))
         found |= dict(sorted(shares.items(), key=lambda one: -one[1]))
-    stored = store.entities(list(found)[: 2 * ENTITIES])
+    chosen = list(found)[: 2 * ENTITIES]
+    read |= store.entities([row for row in chosen if row not in read])
     return [
         Place(one.id, one.entity.qualified_name, one.entity.path, one.entity.line, one.entity.signature)
-        for row in found
-        if (one := stored.get(row)) is not None
+        for row in chosen
+        if (one := read.get(row)) is not None
     ]
 
 
@@ -168,11 +179,11 @@ def _is_definition(head: EntityHead) -> bool:
     return head.kind not in {"file", "code-block", "heading"}
 
 
-def _shares(store: IndexStore, rows: Sequence[int], weights: Mapping[str, float], rarest: float) -> dict[int, float]:
+def _shares(read: Mapping[int, StoredEntity], weights: Mapping[str, float], rarest: float) -> dict[int, float]:
     """Of each entity that says enough of what was asked, the weight of the words that it says."""
     whole = sum(weights.values())
     found: dict[int, float] = {}
-    for row, stored in store.entities(rows).items():
+    for row, stored in read.items():
         one = stored.entity
         if one.kind == "code-block":
             continue

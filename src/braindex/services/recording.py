@@ -62,18 +62,19 @@ class Recorder:
         stored = 0
         lock = FileLock(self._conversations.folder / _LOCK, mode=0o600)
         tried: set[Path] = set()
-        while self._left(tried) and acquired(lock, 0):
+        while (left := self._left(tried)) and acquired(lock, 0):
             try:
                 for path, one in self._conversations.waiting():
                     if path not in tried:
                         tried.add(path)
                         stored += self._store(path, one)
+                tried |= left  # what could not be read is set aside, or stays where it is
             finally:
                 lock.release()  # and look again: what came in between found the lock taken
         return stored
 
-    def _left(self, tried: set[Path]) -> bool:
-        return any(path not in tried for path, _ in self._conversations.waiting())
+    def _left(self, tried: set[Path]) -> set[Path]:
+        return set(self._conversations.files_waiting()) - tried
 
     def _store(self, path: Path, one: Waiting) -> bool:
         """Whether the episode was new. Whatever goes wrong with one must not keep the others waiting."""

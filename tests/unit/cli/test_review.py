@@ -28,6 +28,18 @@ def test_where_no_process_can_be_started_the_command_does_the_rest_itself(app: A
     assert len(app.memories.all_episodes(app.workspaces.open(repo.root))) == 1
 
 
+def test_a_review_that_is_not_to_be_stored_starts_no_process_and_is_not_remembered(app: App, repo, monkeypatch, capsys):
+    def unwanted(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("braindex.cli.commands.review.detached", unwanted)
+    assert main(["review", "HEAD", "--no-store"]) == 0
+    assert main(["review", "HEAD", "--no-store", "--wait"]) == 0
+    said = capsys.readouterr()
+    assert (said.out.count("no verdict on commit HEAD"), said.err) == (2, "")
+    assert app.memories.all_episodes(app.workspaces.open(repo.root)) == []
+
+
 def test_the_review_is_printed_before_anything_of_it_is_handed_over(repo, monkeypatch, capsys):
     printed: list[str] = []
 

@@ -1,9 +1,11 @@
 """The block that is put before a turn: what is quoted in it stays a quotation, and one item keeps no other one out."""
 
+import itertools
+
 import pytest
 
 from braindex.domain.memories import About, Episode, Note
-from braindex.domain.recall import CONTEXT_TOKENS, Place, Recalled, context_block
+from braindex.domain.recall import BRIEF_TITLE, BRIEF_TOKENS, CONTEXT_TOKENS, Place, Recalled, context_block
 from braindex.domain.tokens import count_tokens
 
 WHEN = "2026-12-01T10:00:00.000000Z"
@@ -30,6 +32,43 @@ def test_quoted_text_closes_no_tag_of_a_client_and_opens_none(tag: str) -> None:
     found = block(note(tag, category=tag), Recalled(episode, None, 1.0), brief=tag, places=(place,))
     assert tag not in found
     assert found.count("&lt;") >= 10
+
+
+def in_brief(*lengths: int) -> str:
+    sections = [f"## Section {at}\n" + "word " * length for at, length in enumerate(lengths)]
+    return "# Shop\n\n" + "\n\n".join(sections) + "\n"
+
+
+def headings_and_texts(found: str) -> list[str]:
+    return [line.split()[0] for line in found.partition(f"{BRIEF_TITLE}\n")[2].split("\n")]
+
+
+def test_of_a_long_brief_whole_sections_are_told_and_that_it_is_cut() -> None:
+    found = block(brief=in_brief(100, 200, 150))
+    assert headings_and_texts(found) == ["#", "##", "word", "##", "word", "(cut"]
+    assert found.endswith("(cut here: `get_brief` has the rest)")
+    assert count_tokens(found.partition(BRIEF_TITLE)[2]) <= BRIEF_TOKENS
+
+
+def test_a_brief_that_fits_is_told_whole_and_says_nothing_of_a_cut() -> None:
+    found = block(brief=in_brief(100, 100, 50))
+    assert headings_and_texts(found) == ["#", "##", "word", "##", "word", "##", "word"]
+
+
+def test_a_first_section_that_is_too_long_is_cut_at_a_line() -> None:
+    long = "# Shop\n\n## Overview\n" + "\n".join(f"line {at} " + "word " * 30 for at in range(40))
+    assert headings_and_texts(block(brief=long)) == ["#", "##", *["line"] * 10, "(cut"]
+    assert BRIEF_TITLE not in block(brief="# Shop\n\n## Overview\n" + "word " * 900)
+
+
+def test_what_is_left_of_the_block_for_a_brief_leaves_no_heading_alone() -> None:
+    memories = [note(f"Observation {number}: " + "zone " * 110, number) for number in range(1, 9)]
+    for extra in range(0, 100, 7):
+        found = block(*memories, note("zone " * extra, 9), brief=in_brief(*[60] * 6))
+        told = headings_and_texts(found)
+        assert all(after == "word" for before, after in itertools.pairwise(told) if before == "##")
+        assert told[-1] in {"(cut", "word"} or BRIEF_TITLE not in found
+        assert count_tokens(found) <= CONTEXT_TOKENS
 
 
 @pytest.mark.parametrize("code", ["a < b", "List<String>", "<div class='x'>", "x <- y", "vector<int> v"])

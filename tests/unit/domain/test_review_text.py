@@ -73,6 +73,18 @@ def test_similar_reviews_and_callers_are_told():
     assert "  `add` #cart.py:4\n    `pay` #pay.py:2 (one of 2 of this name)\n    … and 1 caller more" in shown
 
 
+def test_markdown_keeps_who_calls_what_apart():
+    pay = Touched(EntityHead("2", "pay.py", "function", "pay", "pay", "", "python", 2, 3), "def pay(c)")
+    found = (
+        Callers(ADD, (Link("pay", "function", "pay.py", 2, 1),), 1),
+        Callers(pay, (Link("buy", "function", "buy.py", 7, 0), Link("order", "function", "buy.py", 9, 0))),
+    )
+    assert (
+        "\n### Called by, by name\n\n- `add` #cart.py:4\n  - `pay` #pay.py:2 (one of 2 of this name)\n"
+        "  - … and 1 caller more\n- `pay` #pay.py:2\n  - `buy` #buy.py:7\n  - `order` #buy.py:9\n\n"
+    ) in markdown(review(callers=found))
+
+
 def test_notes_are_told_with_what_has_changed_since():
     found = review(
         reminders=(Reminder("7", "2026-10-01T08:00:00Z", "decision", "Carts are\nlists.", "`add` changed since"),)

@@ -21,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--diff", nargs="?", const="", metavar="REV",
         help="a change: REV..REV, one commit, or without either the uncommitted work, else the last commit",
     )  # fmt: skip
+    parser.add_argument("--no-brief", action="store_true", help="without the project's brief")
     add_workspace_option(parser)
     add_json_option(parser)
 
@@ -30,7 +31,7 @@ def run(invocation: Invocation) -> int:
     arguments.path_argument = None
     workspace = invocation.workspace()
     text = _text(arguments.text) if arguments.text is not None else _change(invocation, Path(workspace.path))
-    found = invocation.app.recalling().context(workspace, text)
+    found = invocation.app.recalling().context(workspace, text, brief=not arguments.no_brief)
     if not arguments.json:
         line(found.text or "Nothing is remembered that has to do with it.")
         return DONE

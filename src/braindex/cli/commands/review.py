@@ -54,6 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="VERDICT",
         help="end with 1 at this verdict: request_changes, comment",
     )
+    parser.add_argument("--no-store", action="store_true", help="do not remember this review; its status is posted")
     parser.add_argument("--wait", action="store_true", help="end when the review is stored and its status is posted")
     parser.add_argument(_AFTERWARDS, action="store_true", help=argparse.SUPPRESS)
 
@@ -73,8 +74,8 @@ def run(invocation: Invocation) -> int:
         refresh=lambda: refresh(app, workspace),
     )
     _print(review, arguments.format)
-    aftermath = app.afterwards.of(review, CLIENT)
-    if arguments.wait or hand_over(aftermath) is None:
+    aftermath = app.afterwards.of(review, CLIENT, store=not arguments.no_store)
+    if not aftermath.is_nothing and (arguments.wait or hand_over(aftermath) is None):
         for one in app.afterwards.run(aftermath).lines:
             note(f"braindex: {safe_line(one)}")
     app.finish(FINISH_SECONDS)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from braindex.domain.errors import BraindexError
-from braindex.domain.memories import Episode, new_id, now
+from braindex.domain.memories import Episode, episode_of, new_id, now
 from braindex.domain.results import Workspace
 from braindex.domain.review_text import episode_summary
 from braindex.domain.reviews import Review
@@ -30,28 +30,33 @@ class Recorder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Aftermath:
-    """What is left to do for one review; secrets are out of it, and it can be handed to another process."""
+    """What is left to do for one review; secrets are out of it, and it can be handed to another process. `episode` is
+    None where it is not to be remembered, `status` where none is to be posted.
+    """
 
     workspace: Workspace
-    episode: Episode
+    episode: Episode | None
     status: CommitStatus | None = None
+
+    @property
+    def is_nothing(self) -> bool:
+        return self.episode is None and self.status is None
 
     def as_json(self) -> dict[str, Any]:
         one = self.workspace
         return {
             "workspace": {"id": one.id, "name": one.name, "path": one.path, "created": one.created},
-            "episode": {**self.episode.as_json(), "client": self.episode.client, "commit": self.episode.commit},
+            "episode": self.episode.as_json() if self.episode else None,
             "status": self.status.as_json() if self.status else None,
         }
 
     @classmethod
     def of_json(cls, found: dict[str, Any]) -> "Aftermath":
-        """The same again. Raises KeyError or TypeError for what is none."""
-        episode = {name: value or "" for name, value in found["episode"].items() if name != "files"}
-        status = found["status"]
+        """The same again. Raises KeyError, TypeError or AttributeError for what is none."""
+        episode, status = found["episode"], found["status"]
         return cls(
             Workspace(**found["workspace"]),
-            Episode(**episode, files=tuple(found["episode"]["files"])),
+            episode_of(episode) if episode else None,
             CommitStatus(**status) if status else None,
         )
 
@@ -86,8 +91,8 @@ class Afterwards:
         self._stays_local = stays_local
         self._keep_days = keep_days
 
-    def of(self, review: Review, client: str = "") -> Aftermath:
-        """What is to be done for a review. `client` is who asked for it."""
+    def of(self, review: Review, client: str = "", *, store: bool = True) -> Aftermath:
+        """What is to be done for a review. `client` is who asked for it; without `store` it is not remembered."""
         episode = Episode(
             id=new_id(),
             kind=KIND,
@@ -99,7 +104,8 @@ class Afterwards:
             files=tuple(dict.fromkeys(one.diff.path for one in review.files)),
             commit=review.changes.commit,
         )
-        return Aftermath(review.workspace, episode, status_of(review) if self._board is not None else None)
+        status = status_of(review) if self._board is not None else None
+        return Aftermath(review.workspace, episode if store else None, status)
 
     def run(self, aftermath: Aftermath) -> Done:
         """Does both, and returns when both have ended. Raises nothing that is an expected failure of either."""
@@ -114,15 +120,18 @@ class Afterwards:
         return Done(said[0], said[1], troubles)
 
     def _store(self, aftermath: Aftermath) -> str:
+        episode = aftermath.episode
+        if episode is None:
+            return ""
         for left in reversed(range(ATTEMPTS)):
             try:
-                self._recorder.record(aftermath.workspace, aftermath.episode, self._keep_days)
+                self._recorder.record(aftermath.workspace, episode, self._keep_days)
             except StoreLocked:
                 if not left:
                     raise
             else:
                 break
-        return f"the review is stored: episode {aftermath.episode.id}"
+        return f"the review is stored: episode {episode.id}"
 
     def _post(self, aftermath: Aftermath) -> str:
         status = aftermath.status
