@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from braindex.domain.display import safe_line
+from braindex.domain.explanation import Explanation
 from braindex.domain.relations import Relatives
 from braindex.domain.usage import EngineName
 
@@ -222,7 +223,8 @@ class Source:
 class Question:
     """A question and how it is narrowed. `path` is a prefix or a glob below the root.
 
-    `use_cloud` is the caller's wish, None without one; `write` is false where only sources are wanted.
+    `use_cloud` is the caller's wish, None without one; `write` is false where only sources are wanted, `explain` true
+    where the order of the sources is to be explained.
     """
 
     text: str
@@ -232,6 +234,7 @@ class Question:
     language: str | None = None
     use_cloud: bool | None = None
     write: bool = True
+    explain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +244,7 @@ class Answer:
     `reason` says in one line who answered and why, or why nothing was found. `coverage` says in one line how much of
     the workspace could be searched when that is not all of it, else "". `removed` counts citations that no source held:
     they are no longer in the answer. `related` are the callers, members or the like that the question asked for.
+    `explanation` says how the sources came to their order, where the question asks for that.
     """
 
     workspace: Workspace
@@ -252,6 +256,7 @@ class Answer:
     coverage: str = ""
     removed: int = 0
     related: Relatives | None = None
+    explanation: Explanation | None = None
 
     def as_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {
@@ -269,6 +274,8 @@ class Answer:
             found["coverage"] = self.coverage
         if self.removed:
             found["removed_citations"] = self.removed
+        if self.explanation is not None:
+            found["explanation"] = self.explanation.as_json()
         return found
 
 
