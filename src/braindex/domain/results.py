@@ -6,7 +6,7 @@ from typing import Any, Literal
 from braindex.domain.display import safe_line
 from braindex.domain.explanation import Explanation
 from braindex.domain.relations import Relatives
-from braindex.domain.usage import EngineName
+from braindex.domain.usage import PICODOLLARS, EngineName
 
 State = Literal["never", "running", "complete", "interrupted", "failed"]
 
@@ -224,7 +224,7 @@ class Question:
     """A question and how it is narrowed. `path` is a prefix or a glob below the root.
 
     `use_cloud` is the caller's wish, None without one; `write` is false where only sources are wanted, `explain` true
-    where the order of the sources is to be explained.
+    where the order of the sources is to be explained, `estimate` where it is to be said what an answer would cost.
     """
 
     text: str
@@ -235,6 +235,38 @@ class Question:
     use_cloud: bool | None = None
     write: bool = True
     explain: bool = False
+    estimate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What an engine's answer would cost, before it is asked for. Tokens are by our own count (bytes ÷ 4).
+
+    `prefix_tokens` are the role text and the brief, `asked_tokens` the sources and the question, `answer_tokens` the
+    most that an answer may have. `cached` is the cost in picodollars where the provider's cache holds the prefix,
+    `uncached` where it does not; None where no price is known. `reason` says why this engine, or why none.
+    """
+
+    engine: EngineName
+    model: str
+    reason: str
+    prefix_tokens: int = 0
+    asked_tokens: int = 0
+    answer_tokens: int = 0
+    cached: int | None = 0
+    uncached: int | None = 0
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "engine": self.engine,
+            "model": self.model or None,
+            "reason": self.reason,
+            "prefix_tokens": self.prefix_tokens,
+            "asked_tokens": self.asked_tokens,
+            "answer_tokens": self.answer_tokens,
+            "cached_usd": None if self.cached is None else self.cached / PICODOLLARS,
+            "uncached_usd": None if self.uncached is None else self.uncached / PICODOLLARS,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +276,8 @@ class Answer:
     `reason` says in one line who answered and why, or why nothing was found. `coverage` says in one line how much of
     the workspace could be searched when that is not all of it, else "". `removed` counts citations that no source held:
     they are no longer in the answer. `related` are the callers, members or the like that the question asked for.
-    `explanation` says how the sources came to their order, where the question asks for that.
+    `explanation` says how the sources came to their order, `estimate` what an engine's answer would cost, where the
+    question asks for that.
     """
 
     workspace: Workspace
@@ -257,6 +290,7 @@ class Answer:
     removed: int = 0
     related: Relatives | None = None
     explanation: Explanation | None = None
+    estimate: Estimate | None = None
 
     def as_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {
@@ -276,6 +310,8 @@ class Answer:
             found["removed_citations"] = self.removed
         if self.explanation is not None:
             found["explanation"] = self.explanation.as_json()
+        if self.estimate is not None:
+            found["estimate"] = self.estimate.as_json()
         return found
 
 

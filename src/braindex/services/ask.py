@@ -133,12 +133,17 @@ class Asking:
     def sources(self, workspace: Workspace, question: Question) -> Answer:
         """The ranked sources alone, as a step of other work: no engine is asked, and nothing enters the ledger.
 
-        Raises what `ask` raises, but CloudRefused.
+        Raises what `ask` raises, CloudRefused only where an estimate is asked for.
         """
         root = checked_root(workspace.path)
         question = replace(checked_question(question, root), write=False)
         options = self._options(root)
-        return _answer(workspace, question, options, self._looked(workspace, root, question, options), _NOT_SAVED)
+        looked = self._looked(workspace, root, question, options)
+        answer = _answer(workspace, question, options, looked, _NOT_SAVED)
+        if not (question.estimate and looked.found):
+            return answer
+        asked = Asked(workspace, root, question.text, question.use_cloud, answer.sources, lambda: _quoted(looked.found))
+        return replace(answer, estimate=self._writer.estimate(asked))
 
     def _looked(self, workspace: Workspace, root: Path, question: Question, options: WorkspaceOptions) -> "_Looked":
         looked = self._searched(workspace, root, question, options)
