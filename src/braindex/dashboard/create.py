@@ -10,7 +10,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from braindex.bootstrap import App
-from braindex.dashboard import assets, brief, health, usage, workspaces
+from braindex.dashboard import ask, assets, brief, health, usage, workspaces
 from braindex.dashboard.access import NOBODY, Access
 from braindex.dashboard.asked import Asked, ForeignForm, NoSuchPage, NotAForm, asked_of
 from braindex.dashboard.desk import Desk, Room, Way, address, environment, workspace_of
@@ -21,6 +21,7 @@ from braindex.services.threads import in_thread
 # In the order of the navigation. A new view is one file and one row.
 ROOMS: Final[tuple[Room, ...]] = (
     workspaces.ROOM,
+    ask.ROOM,
     brief.ROOM,
     usage.ROOM,
     health.ROOM,

@@ -178,7 +178,7 @@ class Source:
     """One ranked source of an answer. `distance` is the true L2 distance to the question, None without vectors.
 
     A note or an episode has no place: `path` is "" and the lines are 0, null in the JSON. `remark` says of it what has
-    changed since, else "".
+    changed since, else "". `excerpt_lines` is the number in the file of each line of the excerpt, None for a gap.
     """
 
     id: str
@@ -195,6 +195,7 @@ class Source:
     score: float
     stale: bool = False
     remark: str = ""
+    excerpt_lines: tuple[int | None, ...] = ()
 
     @property
     def is_memory(self) -> bool:

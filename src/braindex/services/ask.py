@@ -11,7 +11,7 @@ from braindex.domain.citations import citation
 from braindex.domain.display import echoed
 from braindex.domain.entities import CALLABLE_KINDS, KINDS
 from braindex.domain.errors import UsageError
-from braindex.domain.excerpts import excerpt, shares
+from braindex.domain.excerpts import excerpt, excerpt_lines, shares
 from braindex.domain.explanation import Explanation
 from braindex.domain.mentions import lines_of
 from braindex.domain.options import WorkspaceOptions
@@ -422,6 +422,8 @@ def _by_header(store: IndexStore, seen: "Verified", asked: Sequence[int]) -> "Ve
 def _source(candidate: Candidate, seen: "Verified", analysis: Analysis, budget: int, asked: Sequence[int]) -> Source:
     entity = seen.entity
     below, places = _shown_lines(seen, asked)
+    shown = excerpt_lines(below, analysis.terms, budget, places)
+    first = entity.line + len(seen.lines[entity.line - 1 : entity.end_line]) - len(below)
     signature = entity.signature
     return Source(
         id=candidate.id,
@@ -433,10 +435,12 @@ def _source(candidate: Candidate, seen: "Verified", analysis: Analysis, budget: 
         end_line=entity.end_line,
         signature=signature if len(signature) <= _SIGNATURE else signature[: _SIGNATURE - 1] + "…",
         doc=entity.docstring,
-        excerpt=excerpt(below, analysis.terms, budget, places),
+        excerpt="
+".join(text for _, text in shown),
         distance=candidate.distance,
         score=candidate.score,
         stale=seen.stale,
+        excerpt_lines=tuple(None if place is None else first + place for place, _ in shown),
     )
 
 
