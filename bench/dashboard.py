@@ -1,6 +1,6 @@
 """How fast the dashboard's views are on a large memory, and how they look.
 
-usage: python bench/dashboard.py [SOURCE …] [--size 200000] [--notes 10000] [--rounds 5] [--keep FOLDER] [--screens FOLDER]
+usage: python bench/dashboard.py [SOURCE …] [--size 200000] [--notes 10000] [--keep FOLDER] [--screens FOLDER]
 
 Makes a workspace of `--size` entities of real code (as bench/scale.py does), `--notes` notes and a month of usage, and
 starts the installed `braindex dashboard` over it. Each view is loaded `--rounds` times; the times are those of whole
@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from scale import copy, density, packages  # type: ignore[import-not-found]  # beside this file
 
 from braindex.bootstrap import App, build_app
 from braindex.config import load_settings
@@ -33,14 +32,15 @@ from braindex.domain.memories import Episode, Note, new_id
 from braindex.domain.results import Workspace
 from braindex.domain.usage import Call, EngineName, Operation, Usage
 from braindex.registry.ledger import Ledger
+from scale import copy, density, packages  # type: ignore[import-not-found]  # beside this file
 
 FIRST_VIEW_MS = 300.0
 WIDTHS = (360, 1440)
 WIDEST = 2560
 CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
 FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 CALLS: tuple[tuple[EngineName, str, Operation], ...] = (
     ("deepseek-flash", "deepseek-flash", "ask"),
@@ -144,17 +144,13 @@ def views(work: str) -> dict[str, str]:
         "usage-tokens": "/usage?measure=tokens",
         "health": "/health?checks=quick",
     }
-    rooms = {one.name for one in ROOMS}
-    return {
-        name: path
-        for name, path in all_of_them.items()
-        if name.split("-")[0] in rooms | {"workspace", "rebuild", "drop"}
-    }
+    rooms = {one.name for one in ROOMS} | {"workspace", "rebuild", "drop"}
+    return {name: path for name, path in all_of_them.items() if name.split("-", maxsplit=1)[0] in rooms}
 
 
 def measure(link: str, work: str, rounds: int) -> bool:
     """Prints the times of each view; whether the bar is held."""
-    base = link.split("/enter")[0]
+    base = link.split("/enter", maxsplit=1)[0]
     with httpx.Client(base_url=base, timeout=120, trust_env=False) as client:
         client.get(link).raise_for_status()
         first = None
@@ -181,7 +177,7 @@ def pictures(link: str, work: str, folder: Path) -> None:
     from playwright.sync_api import sync_playwright
 
     folder.mkdir(parents=True, exist_ok=True)
-    base = link.split("/enter")[0]
+    base = link.split("/enter", maxsplit=1)[0]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         context: Any = browser.new_context()

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import urlencode
 
@@ -41,6 +42,8 @@ class Browser:
 
     def get(self, path: str, **headers: str) -> httpx.Response:
         answer = self.send("GET", path, NAVIGATION | _named(headers))
+        if answer.headers["content-type"].startswith("text/html"):
+            Nesting(answer.text)
         found = _CSRF.search(answer.text)
         self.csrf = found[1] if found else self.csrf
         return answer
@@ -71,6 +74,24 @@ class Browser:
                 return await client.request(method, path, headers=kept, content=body or None)
 
         return asyncio.run(sent())
+
+
+class Nesting(HTMLParser):
+    """Raises AssertionError where a tag of a page closes another than the one that was opened last."""
+
+    EMPTY = frozenset({"meta", "link", "input", "img", "br", "hr"})
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self._open: list[str] = []
+        self.feed(page)
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, _: Any) -> None:
+        self._open += [tag] * (tag not in self.EMPTY)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag, f"line {self.getpos()[0]}"
 
 
 def _named(headers: dict[str, str]) -> dict[str, str]:
