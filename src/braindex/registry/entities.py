@@ -3,6 +3,7 @@
 # ruff: noqa: S608 - only constants of this room become part of a statement; values are parameters
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -173,10 +174,19 @@ class Entities:
         )
         return dict(self._database.rows(sql, (storable(path), line, line)))
 
-    def totals(self, column: str) -> dict[str, int]:
-        """Entities by `language` or `kind`, the most frequent first."""
-        sql = f"SELECT {column}, count(*) FROM entities GROUP BY 1 ORDER BY 2 DESC, 1"
-        return dict(self._database.rows(sql))
+    def totals(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Entities by language and by kind, the most frequent first. Reads the whole table, once."""
+        languages: Counter[str] = Counter()
+        kinds: Counter[str] = Counter()
+        sql = "SELECT language, kind, count(*) FROM entities GROUP BY 1, 2"
+        for language, kind, number in self._database.rows(sql):
+            languages[language] += number
+            kinds[kind] += number
+        return _by_size(languages), _by_size(kinds)
+
+
+def _by_size(counts: Counter[str]) -> dict[str, int]:
+    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
 
 
 def _values(file: int, unit: Unit) -> Sequence[Any]:

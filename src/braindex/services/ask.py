@@ -435,8 +435,7 @@ def _source(candidate: Candidate, seen: "Verified", analysis: Analysis, budget: 
         end_line=entity.end_line,
         signature=signature if len(signature) <= _SIGNATURE else signature[: _SIGNATURE - 1] + "…",
         doc=entity.docstring,
-        excerpt="
-".join(text for _, text in shown),
+        excerpt="\n".join(text for _, text in shown),
         distance=candidate.distance,
         score=candidate.score,
         stale=seen.stale,

@@ -24,7 +24,7 @@
 
   // As much of each label as its share of the width holds.
   function fitted(labels, width) {
-    const most = Math.max(2, Math.floor((width - 80) / labels.length / 7.5));
+    const most = Math.max(2, Math.floor((width - 80) / labels.length / 9.5));
     return labels.map((label) => (label.length > most ? `${label.slice(0, most - 1)}…` : label));
   }
 
