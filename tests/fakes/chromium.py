@@ -9,7 +9,8 @@ from typing import Any
 
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+WITHOUT = "no Chromium is installed (apt-get install chromium), and CHROMIUM names none"
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -20,6 +21,7 @@ SERIOUS = ("serious", "critical")
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
+    assert CHROMIUM is not None, WITHOUT
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         try:

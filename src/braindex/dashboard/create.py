@@ -62,7 +62,9 @@ def _entrance(desk: Desk, access: Access) -> Route:
     """A link opens a session. Not by a redirect: from a page of another site its cookie would not come along."""
 
     async def enter(request: Request) -> Response:
-        cookie = access.enter(request.query_params.get("token", ""))
+        # Whoever only looks whether a link works (a chat, a scanner) does not spend it.
+        token = request.query_params.get("token", "") if request.method == "GET" else ""
+        cookie = access.enter(token)
         if cookie is None:
             return PlainTextResponse(f"{SPENT}\n", 401)
         page = desk.part(Asked(NOBODY), "enter.html")

@@ -64,6 +64,12 @@ def test_a_link_works_once(browser: Browser) -> None:
     assert "set-cookie" not in second.headers
 
 
+def test_who_only_looks_whether_a_link_works_does_not_spend_it(browser: Browser) -> None:
+    token = browser.access.link()
+    assert browser.send("HEAD", f"/enter?token={token}", NAVIGATION).status_code == 401
+    assert browser.get(f"/enter?token={token}").status_code == 200
+
+
 def test_the_cookie_of_a_session_is_for_this_site_and_no_script(browser: Browser) -> None:
     cookie = browser.enter().headers["set-cookie"].lower()
     assert "httponly" in cookie

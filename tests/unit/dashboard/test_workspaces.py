@@ -1,13 +1,14 @@
+import contextlib
+import sqlite3
 import threading
 
 import pytest
-from tests.conftest import MakeProject, scanned
+from tests.conftest import MakeProject, ask, scanned
 from tests.fakes.browser import Browser, browser_of
 
 from braindex.bootstrap import App
 from braindex.dashboard.desk import address
 from braindex.domain.results import ScanProgress, ScanStatus, Skipped, Workspace
-from braindex.registry.index import IndexStore
 
 SCRIPT = "<script>alert(1)</script>"
 SHOWN = "&lt;script&gt;alert(1)&lt;"  # a file's name holds no slash
@@ -109,16 +110,27 @@ def test_a_scan_that_runs_is_watched_until_it_ends(
     assert ended.headers["hx-trigger"] == "scan-ended"
 
 
-def test_an_index_is_made_anew_on_request_and_answers_meanwhile(app: App, browser: Browser, shop: Workspace) -> None:
-    with IndexStore.open(app.workspaces.folder(shop)) as store:  # something that no scan would notice
-        store.write([])
-        before = store.entity_count()
+def test_an_index_is_made_anew_on_request(app: App, browser: Browser, shop: Workspace) -> None:
+    with contextlib.closing(sqlite3.connect(app.workspaces.folder(shop) / "index.db")) as index:
+        index.execute("UPDATE entities SET docstring = 'wrong', signature = 'wrong'")  # what no scan would notice
+        index.commit()
+    app.scans.run(shop)
+    assert "wrong" in ask(app, shop, "where is price defined").sources[0].signature
     assert "answers until the new one is whole" in browser.get(f"/workspaces/{shop.id}/rebuild").text
     assert browser.post(f"/workspaces/{shop.id}/rebuild").status_code == 303
     handle = app.scans.running(shop)
-    summary = handle.wait(60) if handle else None
-    assert summary is None or summary.added == 2
-    assert app.status.of(shop).entities == before
+    assert handle is None or handle.wait(60)
+    assert ask(app, shop, "where is price defined").sources[0].signature == "def price(basket)"
+
+
+def test_what_is_remembered_outlives_a_new_index(app: App, browser: Browser, shop: Workspace) -> None:
+    app.memories.add_note(shop, "Prices are in cents")
+    app.briefs.update(shop, "# By hand\n")
+    handle = app.scans.start(shop, afresh=True)
+    assert handle.wait(60)
+    assert [one.text for one in app.memories.all_notes(shop)] == ["Prices are in cents"]
+    assert app.briefs.text(shop) == "# By hand\n"
+    assert not (app.workspaces.folder(shop) / "rebuilding").exists()
 
 
 def test_a_workspace_is_dropped_once_it_was_said_what_is_lost(app: App, browser: Browser, shop: Workspace) -> None:
