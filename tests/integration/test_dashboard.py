@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
-import psutil
+import psutil  # type: ignore[import-untyped]
 import pytest
 from tests.conftest import MakeProject, scanned
 

@@ -278,7 +278,7 @@ def test_each_view_has_the_landmarks_that_a_screen_reader_goes_by(page: Page, wo
     for place in ("/workspaces", world.of(""), world.of("/brief"), "/usage", "/health?checks=quick"):
         page.goto(place)
         for role in ("banner", "main", "contentinfo"):
-            expect(page.get_by_role(role)).to_have_count(1)  # type: ignore[arg-type]
+            expect(page.get_by_role(role)).to_have_count(1)
         expect(page.get_by_role("navigation", name="Views")).to_be_visible()
         expect(page.locator("h1")).to_have_count(1)
         expect(page.locator('nav [aria-current="page"]')).to_have_count(1)

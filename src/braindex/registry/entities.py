@@ -11,6 +11,7 @@ from braindex.domain.entities import CodeEntity, EntityHead
 from braindex.domain.units import EntityFilter, StoredEntity, Unit
 from braindex.registry.database import Database, Row, chunks, marks, storable
 from braindex.registry.filters import conditions
+from braindex.registry.meta import Counts
 
 # AUTOINCREMENT: the row of a deleted entity is never given to another, so what a reader remembers cannot
 # change its meaning. The keys are case-folded by Unicode's rules, which SQLite does not know; no second one
@@ -174,7 +175,7 @@ class Entities:
         )
         return dict(self._database.rows(sql, (storable(path), line, line)))
 
-    def totals(self) -> tuple[dict[str, int], dict[str, int]]:
+    def totals(self) -> Counts:
         """Entities by language and by kind, the most frequent first. Reads the whole table, once."""
         languages: Counter[str] = Counter()
         kinds: Counter[str] = Counter()

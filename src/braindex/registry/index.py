@@ -16,7 +16,7 @@ from braindex.domain.units import EntityFilter, FileRecord, FileUnits, StoredEnt
 from braindex.registry import disk, entities, files, filters, fulltext, meta, outbox, references, stored_vectors
 from braindex.registry.database import BUSY_SECONDS, Closing, Database
 from braindex.registry.failures import StoreDamaged, StoreMissing
-from braindex.registry.meta import ScanMarks
+from braindex.registry.meta import Counts, ScanMarks
 from braindex.registry.migrations import Migration, open_store
 from braindex.registry.references import Referring
 from braindex.registry.writing import Tables, WriteCounts
@@ -83,7 +83,7 @@ class IndexStore(Closing):
         self._database = database
         self._tables = Tables(database)
         self._left_as: tuple[int, ...] | None = None
-        self._counted: tuple[int, tuple[dict[str, int], dict[str, int]]] | None = None
+        self._counted: tuple[int, Counts] | None = None
 
     @classmethod
     def open(cls, folder: Path, *, create: bool = True, busy_seconds: float = BUSY_SECONDS) -> Self:
@@ -283,12 +283,19 @@ class IndexStore(Closing):
         return self._tables.entities.rows_of(ids)
 
     def totals(self) -> Totals:
-        """What it holds. The whole table is counted once for each content: a large one takes a third of a second."""
+        """What it holds. The end of a scan leaves its counts: to count a large table takes a third of a second, and
+        seconds where it is not in memory.
+        """
         with self.snapshot():
-            generation, files = self.generation(), self._tables.files.count()
-            if self._counted is None or self._counted[0] != generation:
-                self._counted = generation, self._tables.entities.totals()
-            return Totals(files, self.entity_count(), *self._counted[1])
+            return Totals(self._tables.files.count(), self.entity_count(), *self._counts())
+
+    def _counts(self) -> Counts:
+        """Entities by language and by kind, counted once for each content."""
+        generation = self.generation()
+        if self._counted is None or self._counted[0] != generation:
+            found = self._tables.meta.counts(generation) or self._tables.entities.totals()
+            self._counted = generation, found
+        return self._counted[1]
 
     # Words
 
@@ -404,6 +411,7 @@ class IndexStore(Closing):
     def scan_finished(self, now: str) -> None:
         with self.transaction():
             self._tables.meta.scan_finished(now)
+            self._tables.meta.keep_counts(self.generation(), self._counts())
 
     def scan_failed(self, error: str) -> None:
         with self.transaction():
