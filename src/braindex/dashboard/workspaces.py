@@ -12,6 +12,8 @@ from braindex.domain.results import Workspace
 
 SKIPPED_A_PAGE: Final = 50
 WORKSPACES_A_PAGE: Final = 100
+LOOK_SECONDS: Final = 20.0  # for a look through the largest folders
+NO_LOOK_SECONDS: Final = 0.02  # enough where the last look still holds
 
 
 def listed(desk: Desk, asked: Asked) -> Response:
@@ -38,6 +40,12 @@ def facts(desk: Desk, asked: Asked) -> Response:
     return desk.part(asked, "_facts.html", workspace=workspace, **_facts(desk, asked, workspace))
 
 
+def freshness(desk: Desk, asked: Asked) -> Response:
+    """What is behind the disk: by itself, since a look through a large folder takes longer than a page may."""
+    workspace = workspace_of(desk, asked)
+    return desk.part(asked, "_freshness.html", status=desk.app.status.of(workspace, LOOK_SECONDS))
+
+
 def progress(desk: Desk, asked: Asked) -> Response:
     """How far a scan is, asked for every second while one runs."""
     workspace = workspace_of(desk, asked)
@@ -56,7 +64,7 @@ def scan(desk: Desk, asked: Asked) -> Response:
 
 def confirm_rebuild(desk: Desk, asked: Asked) -> Response:
     workspace = workspace_of(desk, asked)
-    status = desk.app.status.of(workspace)
+    status = desk.app.status.of(workspace, NO_LOOK_SECONDS)
     return desk.page(asked, "rebuild.html", "workspaces", "Make the index anew", workspace, status=status)
 
 
@@ -70,17 +78,8 @@ def rebuild(desk: Desk, asked: Asked) -> Response:
 def confirm_drop(desk: Desk, asked: Asked) -> Response:
     """Says what would be lost."""
     workspace = workspace_of(desk, asked)
-    status, counts = desk.app.status.of(workspace), desk.app.memories.counts(workspace)
-    return desk.page(
-        asked,
-        "drop.html",
-        "workspaces",
-        "Drop the workspace",
-        workspace,
-        status=status,
-        notes=counts[0],
-        episodes=counts[1],
-    )
+    status = desk.app.status.of(workspace, NO_LOOK_SECONDS)
+    return desk.page(asked, "drop.html", "workspaces", "Drop the workspace", workspace, status=status)
 
 
 def drop(desk: Desk, asked: Asked) -> Response:
@@ -99,7 +98,7 @@ def _runs(desk: Desk, workspace: Workspace) -> bool:
 
 
 def _facts(desk: Desk, asked: Asked, workspace: Workspace) -> dict[str, Any]:
-    status = desk.app.status.of(workspace)
+    status = desk.app.status.of(workspace, NO_LOOK_SECONDS)
     reasons = Counter(one.reason for one in status.skipped)
     reason = asked.word("reason")
     skipped = [one for one in status.skipped if not reason or one.reason == reason]
@@ -118,6 +117,7 @@ ROOM: Final = Room(
         Way("/workspaces", listed),
         Way("/workspaces/{workspace}", one),
         Way("/workspaces/{workspace}/facts", facts),
+        Way("/workspaces/{workspace}/freshness", freshness),
         Way("/workspaces/{workspace}/scan", progress),
         Way("/workspaces/{workspace}/scan", scan, "POST"),
         Way("/workspaces/{workspace}/rebuild", confirm_rebuild),
