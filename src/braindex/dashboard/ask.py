@@ -85,8 +85,9 @@ def stop(desk: Desk, asked: Asked) -> Response:
 
 def _written(desk: Desk, asked: Asked, workspace: Workspace, mark: str) -> Response:
     work = desk.works.get(_key(workspace, mark))
-    values: dict[str, Any] = {"work": work, "mark": _plain(mark), "answer": None, "failure": "", "blocks": []}
-    if work is not None and not work.running:
+    running = work is not None and work.running  # looked at once: it may end while the page is made
+    values: dict[str, Any] = {"work": work, "running": running, "mark": _plain(mark), "answer": None, "failure": ""}
+    if work is not None and not running:
         error = work.future.exception()
         if error is None:
             answer: Answer = work.future.result()
