@@ -4,9 +4,10 @@ import contextlib
 import threading
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.conftest import scanned
+from tests.conftest import MakeProject, scanned
 
 from braindex.bootstrap import App
 from braindex.domain.duplicates import NothingToMerge
@@ -22,7 +23,7 @@ SOURCE = 'def parse_date(text):\n    """Parse a date."""\n    return text\n\n\nd
 
 
 @pytest.fixture
-def root(make_project) -> Path:
+def root(make_project: MakeProject) -> Path:
     return make_project({"dates.py": SOURCE, "sub/zones.py": "ZONE = 'UTC'\n"})
 
 
@@ -90,7 +91,7 @@ def test_notes_and_episodes_come_together_the_newest_first(app: App, workspace: 
     ],
 )
 def test_the_memory_is_filtered_in_the_database(
-    app: App, workspace: Workspace, narrowed: dict, expected: list[int]
+    app: App, workspace: Workspace, narrowed: dict[str, Any], expected: list[int]
 ) -> None:
     stored(
         app, workspace,
@@ -166,7 +167,9 @@ def test_what_a_note_is_about_stays_as_it_was_made_until_it_is_renewed(
         ({"seen": "2020-01-01T00:00:00.000000Z"}, NoteChanged),
     ],
 )
-def test_a_refused_edit_changes_nothing(app: App, workspace: Workspace, changes: dict, error: type[Exception]) -> None:
+def test_a_refused_edit_changes_nothing(
+    app: App, workspace: Workspace, changes: dict[str, Any], error: type[Exception]
+) -> None:
     old = app.notes.save(workspace, "as it was", "decision").note
     with pytest.raises(error):
         app.curation.edit(workspace, old.id, **changes)

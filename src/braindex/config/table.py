@@ -216,7 +216,8 @@ SETTINGS: Final = (
         "Where GitHub's API, or a server that speaks it, is reached; GitHub Actions sets it.",
     ),
     Setting(
-        "EDITOR_LINK", "editor_link", one_of("vscode", "cursor", "zed", "none"), "vscode", "vscode, cursor, zed or none",
+        "EDITOR_LINK", "editor_link", one_of("vscode", "cursor", "zed", "none"), "vscode",
+        "vscode, cursor, zed or none",
         "The editor that the links of the dashboard open a source in.",
     ),
 )  # fmt: skip

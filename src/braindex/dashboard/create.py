@@ -10,7 +10,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from braindex.bootstrap import App
-from braindex.dashboard import ask, assets, brief, health, usage, workspaces
+from braindex.dashboard import ask, assets, brief, health, memory, usage, workspaces
 from braindex.dashboard.access import NOBODY, Access
 from braindex.dashboard.asked import Asked, ForeignForm, NoSuchPage, NotAForm, asked_of
 from braindex.dashboard.desk import Desk, Room, Way, address, environment, workspace_of
@@ -22,6 +22,7 @@ from braindex.services.threads import in_thread
 ROOMS: Final[tuple[Room, ...]] = (
     workspaces.ROOM,
     ask.ROOM,
+    memory.ROOM,
     brief.ROOM,
     usage.ROOM,
     health.ROOM,

@@ -10,6 +10,7 @@ from braindex.dashboard.desk import Desk, View
 from braindex.dashboard.guard import BodyTooLarge
 from braindex.domain.display import shortened
 from braindex.domain.errors import BraindexError, UsageError
+from braindex.domain.memories import UnknownMemory
 from braindex.domain.names import UnknownWorkspace
 
 LOG: Final = logging.getLogger(__name__)
@@ -18,6 +19,7 @@ LONGEST_MESSAGE: Final = 3000  # characters; a longer one repeats what somebody 
 _STATUS: Final[tuple[tuple[type[BraindexError], int], ...]] = (
     (UnknownWorkspace, 404),
     (NoSuchPage, 404),
+    (UnknownMemory, 404),
     (ForeignForm, 403),
     (BodyTooLarge, 413),
     (UsageError, 400),

@@ -88,8 +88,11 @@ class Curation:
         return MemoryPage(tuple(self._with_staleness(workspace, found)), total, offset)
 
     def kept(self, workspace: Workspace, reference: str) -> Kept:
-        """One note by its id or how it begins. Raises UnknownMemory, AmbiguousMemory, NotAReference, NoMemoryYet."""
-        [found] = self._with_staleness(workspace, [self._memories.note(workspace, reference)])
+        """One note or episode by its id or how it begins.
+
+        Raises UnknownMemory, AmbiguousMemory, NotAReference, NoMemoryYet.
+        """
+        [found] = self._with_staleness(workspace, [self._memories.memory(workspace, reference)])
         return found
 
     def labels(self, workspace: Workspace) -> MemoryLabels:

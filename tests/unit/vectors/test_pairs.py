@@ -4,7 +4,7 @@ import pytest
 from braindex.vectors.pairs import near_pairs
 
 
-def _unit(count: int, dimension: int = 8) -> np.ndarray:
+def _unit(count: int, dimension: int = 8):
     values = np.random.default_rng(3).standard_normal((count, dimension)).astype("<f4")
     return values / np.linalg.norm(values, axis=1, keepdims=True)
 
