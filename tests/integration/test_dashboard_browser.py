@@ -85,6 +85,13 @@ def world(tmp_path: Path) -> Iterator[World]:
     app.close()
 
 
+def views(world: World) -> list[str]:
+    """The address of every view, each with something in it."""
+    places = ["", "/rebuild", "/drop", "/ask", "/ask?q=what+is+evil", "/brief", "/brief/edit", "/brief/make"]
+    of_all = ["/workspaces", "/usage", "/usage?measure=tokens", "/health?checks=quick"]
+    return [*of_all, *(world.of(place) for place in places)]
+
+
 @pytest.fixture(scope="module")
 def engine() -> Iterator[Browser]:
     with chromium() as browser:
@@ -115,29 +122,18 @@ def test_the_link_leads_to_the_workspaces_and_its_token_leaves_the_address(page:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_view_has_a_serious_fault_of_accessibility(page: Page, world: World, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    places = [
-        "", "/rebuild", "/drop", "/brief", "/brief/edit", "/brief/make",
-    ]  # fmt: skip
-    addresses = ["/workspaces", "/usage", "/usage?measure=tokens", "/nowhere", *(world.of(one) for one in places)]
     faults = {}
-    for address in [*addresses, "/health?checks=quick"]:
-        page.goto(address)
+    for place in ["/nowhere", *views(world)]:
+        page.goto(place)
         page.wait_for_load_state("networkidle")
-        faults[address] = axe_faults(page)
-    assert {address: found for address, found in faults.items() if found} == {}
+        faults[place] = axe_faults(page)
+    assert {place: found for place, found in faults.items() if found} == {}
 
 
 @pytest.mark.parametrize("width", [360, 2560])
 def test_no_view_is_wider_than_its_window(page: Page, world: World, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
-    for place in (
-        "/workspaces",
-        world.of(""),
-        world.of("/brief"),
-        world.of("/brief/edit"),
-        "/usage",
-        "/health?checks=quick",
-    ):
+    for place in views(world):
         page.goto(place)
         page.wait_for_load_state("networkidle")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, place
@@ -145,15 +141,7 @@ def test_no_view_is_wider_than_its_window(page: Page, world: World, width: int) 
 
 def test_names_that_are_scripts_are_text(page: Page, world: World) -> None:
     world.app.briefs.update(world.shop, f"# {SCRIPT}\n\n- <img src=x onerror=alert(1)>\n")
-    for place in (
-        "/workspaces",
-        world.of(""),
-        world.of("/brief"),
-        world.of("/brief/edit"),
-        world.of("/drop"),
-        "/usage",
-        "/health?checks=quick",
-    ):
+    for place in views(world):
         page.goto(place)
         page.wait_for_load_state("networkidle")
         assert page.locator("script:not([src])").count() == 0
@@ -218,6 +206,18 @@ def test_a_workspace_is_dropped_after_a_confirmation(page: Page, world: World) -
     assert Path(world.other.path).is_dir()
 
 
+def test_a_question_is_asked_and_its_sources_say_why(page: Page, world: World) -> None:
+    page.goto(world.of("/ask"))
+    page.get_by_label("Question").fill("what is the price of a basket?")
+    page.get_by_role("button", name="Find sources").click()
+    first = page.locator("article.source").first
+    expect(first).to_contain_text("price")
+    expect(first).to_contain_text("shop.py")
+    first.get_by_text("Why it ranks here").click()
+    expect(first.get_by_role("table")).to_be_visible()
+    assert (first.get_by_role("link").first.get_attribute("href") or "").startswith("vscode://file/")
+
+
 def test_a_brief_is_edited_and_made_anew(page: Page, world: World) -> None:
     page.goto(world.of("/brief"))
     page.get_by_role("link", name="Edit…").click()
@@ -275,7 +275,7 @@ def test_what_has_the_focus_shows_it(page: Page, world: World) -> None:
 
 
 def test_each_view_has_the_landmarks_that_a_screen_reader_goes_by(page: Page, world: World) -> None:
-    for place in ("/workspaces", world.of(""), world.of("/brief"), "/usage", "/health?checks=quick"):
+    for place in views(world):
         page.goto(place)
         for role in ("banner", "main", "contentinfo"):
             expect(page.get_by_role(role)).to_have_count(1)
