@@ -23,8 +23,10 @@ from braindex.llm.prices import load_prices
 from braindex.registry.workspaces import WORKSPACE_FILE, WORKSPACES_FOLDER
 from braindex.services.ask import Asking, FoundBy
 from braindex.services.brief import BriefParts, Briefs
+from braindex.services.brief_history import BriefHistory
 from braindex.services.brief_writing import BriefWriter
 from braindex.services.curation import Curation
+from braindex.services.footprint import Footprints
 from braindex.services.freshness import Freshness
 from braindex.services.memories import Memories
 from braindex.services.metering import DailyLimit, EmbeddingMeter, LimitedEngine
@@ -71,6 +73,8 @@ class App:
     curation: Curation
     briefs: Briefs
     prefix_prices: PrefixPrices
+    brief_history: BriefHistory
+    footprint: Footprints
     usage: UsageService
     warm_ups: WarmUps
     status: Status
@@ -419,6 +423,8 @@ def build_app(settings: Settings) -> App:
         curation=Curation(workspaces, freshness, memories, settings.options, _near_pairs),
         briefs=briefs,
         prefix_prices=PrefixPrices(briefs, engines, usage, settings.rules),
+        brief_history=BriefHistory(workspaces, briefs),
+        footprint=Footprints(workspaces),
         usage=usage,
         warm_ups=warm_ups,
         status=Status(scans, briefs, freshness.looks, memories),

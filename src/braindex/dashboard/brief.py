@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
+from braindex.dashboard import brief_history
 from braindex.dashboard.asked import Asked
 from braindex.dashboard.desk import Desk, Room, Way, address, sent_to, workspace_of
 from braindex.dashboard.markdown import blocks
@@ -168,6 +169,7 @@ ROOM: Final = Room(
         Way("/workspaces/{workspace}/brief/make", make, "POST"),
         Way("/workspaces/{workspace}/brief/making", making),
         Way("/workspaces/{workspace}/brief/stop", stop, "POST"),
+        *brief_history.WAYS,
     ),
     of_workspace=True,
 )

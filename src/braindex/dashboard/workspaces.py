@@ -107,6 +107,7 @@ def _facts(desk: Desk, asked: Asked, workspace: Workspace) -> dict[str, Any]:
         "reasons": reasons.most_common(),
         "reason": reason,
         "skipped": page_of(skipped, asked.number("page"), SKIPPED_A_PAGE),
+        "footprint": desk.app.footprint.of(workspace),
     }
 
 

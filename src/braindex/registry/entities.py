@@ -4,7 +4,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from braindex.domain.entities import CodeEntity, EntityHead
@@ -74,6 +74,10 @@ class Entities:
             sql = f"SELECT id, row, digest FROM entities WHERE {column} IN ({marks(some)})"
             found.update((one, (row, digest)) for one, row, digest in self._database.rows(sql, some))
         return found
+
+    def marks(self) -> Iterator[tuple[str, bytes]]:
+        """Id and digest of every entity."""
+        return ((one, digest) for one, digest in self._database.stream("SELECT id, digest FROM entities"))
 
     def digests(self, path: str) -> dict[str, bytes]:
         sql = "SELECT id, digest FROM entities WHERE file = (SELECT id FROM files WHERE path = ?)"

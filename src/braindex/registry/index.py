@@ -229,6 +229,10 @@ class IndexStore(Closing):
         """Digest by id of a file's units."""
         return self._tables.entities.digests(path)
 
+    def entity_marks(self) -> Iterator[tuple[str, bytes]]:
+        """Id and digest of every entity, one at a time."""
+        return self._tables.entities.marks()
+
     def entities(self, rows: Iterable[int]) -> dict[int, StoredEntity]:
         """Entities by row; rows that are gone are left out."""
         return self._tables.entities.of_rows(rows)

@@ -21,6 +21,7 @@ from braindex.domain.prompt import system_message
 from braindex.domain.results import BriefState, Workspace
 from braindex.domain.routing import RoutingRules
 from braindex.domain.tokens import count_tokens
+from braindex.registry.brief_versions import keep_version, write_marks
 from braindex.registry.briefs import (
     BRIEF_FILE,
     BriefRecord,
@@ -325,7 +326,11 @@ class Briefs:
             raise EngineCancelled
         if not folder.is_dir() or not terms.allowed():
             return False
+        old, _ = _look(folder)
+        if old is not None and old.text != text:
+            keep_version(folder, old, datetime.now(UTC))
         write_brief(folder, text, record)
+        write_marks(folder, text, store.entity_marks())
         log.info("a brief of %d tokens was locked (%s)", count_tokens(text), record.engine)
         if record.engine != "none" or record.given or not self._may_upgrade(workspace):
             rules = self._parts.rules(Path(workspace.path))
