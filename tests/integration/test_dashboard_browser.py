@@ -74,6 +74,8 @@ def world(tmp_path: Path) -> Iterator[World]:
     for workspace in (shop, other):
         app.scans.run(workspace)
     _used(app, shop)
+    for text in (f"Prices are in cents {SCRIPT}", f"All prices are in cents {SCRIPT}", "Apples come from the garden"):
+        app.memories.add_note(shop, text, "<i>decision", "claude-code")
     command = [sys.executable, "-P", "-m", "braindex", "dashboard", "--no-open"]
     environ = {**os.environ, "BRAIN_DIR": str(brain)}
     with subprocess.Popen(
@@ -87,7 +89,19 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 def views(world: World) -> list[str]:
     """The address of every view, each with something in it."""
-    places = ["", "/rebuild", "/drop", "/ask", "/ask?q=what+is+evil", "/brief", "/brief/edit", "/brief/make"]
+    places = [
+        "",
+        "/rebuild",
+        "/drop",
+        "/ask",
+        "/ask?q=what+is+evil",
+        "/memory",
+        "/memory?q=prices",
+        "/memory/duplicates",
+        "/brief",
+        "/brief/edit",
+        "/brief/make",
+    ]
     of_all = ["/workspaces", "/usage", "/usage?measure=tokens", "/health?checks=quick"]
     return [*of_all, *(world.of(place) for place in places)]
 
@@ -216,6 +230,31 @@ def test_a_question_is_asked_and_its_sources_say_why(page: Page, world: World) -
     first.get_by_text("Why it ranks here").click()
     expect(first.get_by_role("table")).to_be_visible()
     assert (first.get_by_role("link").first.get_attribute("href") or "").startswith("vscode://file/")
+
+
+def test_notes_are_found_edited_merged_and_deleted(page: Page, world: World) -> None:
+    page.goto(world.of("/memory"))
+    expect(page.get_by_role("heading", name="3 memories")).to_be_visible()
+    page.get_by_label("Words or id").fill("garden")
+    page.get_by_role("button", name="Show").click()
+    expect(page.get_by_role("heading", name="1 memory")).to_be_visible()
+    page.get_by_role("link", name=re.compile("^Edit")).click()
+    page.get_by_label("Text", exact=True).fill("Pears come from the garden")
+    page.get_by_role("button", name="Change the note").click()
+    expect(page.get_by_text("Pears come from the garden")).to_be_visible()
+    page.goto(world.of("/memory?q=garden"))
+    page.get_by_role("link", name=re.compile("^Delete")).click()
+    page.get_by_role("button", name="Delete it for good").click()
+    expect(page.get_by_role("heading", name="2 memories")).to_be_visible()
+    assert {one.text for one in world.app.memories.all_notes(world.shop)} == {
+        f"Prices are in cents {SCRIPT}",
+        f"All prices are in cents {SCRIPT}",
+    }
+    page.get_by_role("link", name="Notes that say nearly the same…").click()
+    page.get_by_role("button", name="Merge…").click()
+    page.get_by_role("button", name="Merge them").click()
+    expect(page.get_by_role("status").first).to_be_visible()
+    assert len(world.app.memories.all_notes(world.shop)) == 1
 
 
 def test_a_brief_is_edited_and_made_anew(page: Page, world: World) -> None:
