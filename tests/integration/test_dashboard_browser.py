@@ -15,6 +15,7 @@ from tests.fakes.chromium import CHROMIUM, WITHOUT, Watched, axe_faults, chromiu
 
 from braindex.bootstrap import App, build_app
 from braindex.config import load_settings
+from braindex.domain.memories import About, Episode, Note
 from braindex.domain.results import Workspace
 from braindex.domain.usage import Call, Usage
 from braindex.registry.ledger import Ledger
@@ -66,6 +67,17 @@ def _used(app: App, workspace: Workspace) -> None:
         ))  # fmt: skip
 
 
+def _remembered(app: App, workspace: Workspace) -> None:
+    """A note about code, an episode, and briefs that were replaced."""
+    when = "2026-05-01T12:00:00Z"
+    note = Note("a" * 16, f"Baskets are emptied at night. {SCRIPT}", SCRIPT, SCRIPT, when, when, (About("shop.py"),))
+    episode = Episode("e" * 16, SCRIPT, "pi", "s", when, f"review {SCRIPT}", SCRIPT, "accepted", ("shop.py",), "abc")
+    app.memories.take(workspace, [note, episode])
+    if not app.brief_history.versions(workspace):
+        app.briefs.update(workspace, f"# {SCRIPT}\n\nOne.\n")
+        app.briefs.update(workspace, "# Shop\n\nTwo.\n")
+
+
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[World]:
     brain = tmp_path / "brain"
@@ -89,19 +101,11 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 def views(world: World) -> list[str]:
     """The address of every view, each with something in it."""
-    places = [
-        "",
-        "/rebuild",
-        "/drop",
-        "/ask",
-        "/ask?q=what+is+evil",
-        "/memory",
-        "/memory?q=prices",
-        "/memory/duplicates",
-        "/brief",
-        "/brief/edit",
-        "/brief/make",
-    ]
+    _remembered(world.app, world.shop)
+    places = ["", "/rebuild", "/drop", "/ask", "/ask?q=what+is+evil", "/brief", "/brief/edit", "/brief/make"]
+    places += ["/brief/history", f"/brief/history/diff?from={world.app.brief_history.versions(world.shop)[0].id}"]
+    places += ["/memory", "/memory?q=prices&what=note", "/memory/duplicates", f"/memory/of/{'a' * 16}"]
+    places += [f"/memory/of/{'a' * 16}/edit", f"/memory/of/{'e' * 16}/forget"]
     of_all = ["/workspaces", "/usage", "/usage?measure=tokens", "/health?checks=quick"]
     return [*of_all, *(world.of(place) for place in places)]
 

@@ -39,6 +39,7 @@ def shown(desk: Desk, asked: Asked) -> Response:
         page = _paged(curation, workspace, fields, number)
     except UsageError as error:
         refusal, page = str(error), Page([], 1, A_PAGE, 0)
+        fields |= {"since": "", "until": ""}  # a field for a day takes nothing else
     answer = desk.page(
         asked,
         "memory.html",
