@@ -23,6 +23,9 @@ HOMES = {
     "openai": {"transport"},
     "ollama": {"transport"},
     "numpy": {"embedding", "vectors"},
+    "starlette": {"dashboard"},
+    "uvicorn": {"dashboard"},
+    "jinja2": {"dashboard"},
 }
 MEDIAN_FUNCTION, P95_FUNCTION, LONGEST_FUNCTION = 10, 45, 60
 MEDIAN_FILE, LONGEST_FILE = 120, 500

@@ -23,11 +23,15 @@ from braindex.llm.prices import load_prices
 from braindex.registry.workspaces import WORKSPACE_FILE, WORKSPACES_FOLDER
 from braindex.services.ask import Asking, FoundBy
 from braindex.services.brief import BriefParts, Briefs
+from braindex.services.brief_history import BriefHistory
 from braindex.services.brief_writing import BriefWriter
+from braindex.services.curation import Curation
+from braindex.services.footprint import Footprints
 from braindex.services.freshness import Freshness
 from braindex.services.memories import Memories
 from braindex.services.metering import DailyLimit, EmbeddingMeter, LimitedEngine
 from braindex.services.notes import Notes
+from braindex.services.prefix_price import PrefixPrices
 from braindex.services.related import Relations
 from braindex.services.retrieve import Arms
 from braindex.services.reviewing.afterwards import Afterwards
@@ -66,7 +70,11 @@ class App:
     relations: Relations
     memories: Memories
     notes: Notes
+    curation: Curation
     briefs: Briefs
+    prefix_prices: PrefixPrices
+    brief_history: BriefHistory
+    footprint: Footprints
     usage: UsageService
     warm_ups: WarmUps
     status: Status
@@ -231,6 +239,12 @@ class _Engines:
 
     def get(self, name: EngineName) -> ConversingEngine | None:
         return self._made.get(name)
+
+
+def _near_pairs(matrix: bytes | bytearray, count: int, least: float, most: int) -> list[tuple[int, int, float]]:
+    from braindex.vectors.pairs import near_pairs  # noqa: PLC0415 - numpy, for whoever looks for duplicates
+
+    return near_pairs(matrix, count, least, most)
 
 
 def _doctor(settings: Settings, workspaces: Workspaces, embedders: _Embedders, dense: _Dense) -> "Doctor":
@@ -406,7 +420,11 @@ def build_app(settings: Settings) -> App:
         relations=Relations(workspaces, freshness),
         memories=memories,
         notes=Notes(workspaces, freshness, memories, settings.options),
+        curation=Curation(workspaces, freshness, memories, settings.options, _near_pairs),
         briefs=briefs,
+        prefix_prices=PrefixPrices(briefs, engines, usage, settings.rules),
+        brief_history=BriefHistory(workspaces, briefs),
+        footprint=Footprints(workspaces),
         usage=usage,
         warm_ups=warm_ups,
         status=Status(scans, briefs, freshness.looks, memories),

@@ -340,3 +340,33 @@ def test_an_answer_of_unknown_usage_costs_null_and_counts_under_a_daily_limit(sa
     answer = ask(app, workspace)
     assert (answer.engine, "MAX_DAILY_COST" in answer.reason) == ("none", True)
     assert app.usage.report("all").totals.unknown_cost_calls == 1
+
+
+def test_what_an_answer_would_cost_is_said_before_anybody_is_asked(deepseek, make_app, make_project):
+    app = make_app(**cloud(deepseek))
+    workspace = scanned(app, make_project(PROJECT))
+    question = Question("how is a card charged", estimate=True)
+    answer = app.asking.sources(workspace, question)
+    told = answer.estimate
+    assert told is not None
+    assert (told.engine, told.model) == ("deepseek-flash", "deepseek-flash")
+    assert 0 < (told.cached or 0) < (told.uncached or 0)
+    assert all(len(one.body["messages"]) == 1 for one in deepseek.requests)  # warm-ups of the brief
+    assert app.asking.sources(workspace, Question("how is a card charged")).estimate is None
+    ask(app, workspace)
+    [(system, user)] = [one.body["messages"] for one in deepseek.requests if len(one.body["messages"]) == 2]
+    said = sum(-(-len(one["content"].encode()) // 4) for one in (system, user))
+    assert told.prefix_tokens + told.asked_tokens == said
+    assert answer.as_json()["estimate"]["uncached_usd"] == pytest.approx((told.uncached or 0) / 1e12)
+
+
+def test_an_estimate_says_why_no_engine_would_answer_or_that_its_price_is_unknown(deepseek, make_app, make_project):
+    workspace = scanned(make_app(), make_project(PROJECT))
+    question = Question("how is a card charged", estimate=True)
+    none = make_app().asking.sources(workspace, question).estimate
+    assert none is not None
+    assert (none.engine, none.reason) == ("none", "no engine is configured: sources only")
+    app = make_app(**cloud(deepseek), DEEPSEEK_FLASH_MODEL="a-model-of-tomorrow")
+    unknown = app.asking.sources(workspace, question).estimate
+    assert unknown is not None
+    assert (unknown.cached, unknown.uncached) == (None, None)

@@ -18,10 +18,10 @@ from braindex.bootstrap import App, build_app
 from braindex.config import load_settings
 from braindex.domain.results import Workspace
 from braindex.registry.scan_record import read_record
-from braindex.server.threads import begun
 from braindex.services import freshness
 from braindex.services.counts import ScanStopped
 from braindex.services.scan import ScanHandle
+from braindex.services.threads import begun
 from braindex.services.workspaces import LOCK_FILE, WorkspaceDropped, drop_requested
 
 HUNG = 120  # seconds after which a scan counts as hung; nothing is expected to come near it

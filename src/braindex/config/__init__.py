@@ -79,6 +79,7 @@ class Settings:
     github_token: str = field(repr=False)
     github_repository: str
     github_api_url: str
+    editor_link: str
     chroma_url: str
     chroma_headers: Headers = field(repr=False)
     explicit: frozenset[str] = frozenset()

@@ -247,6 +247,13 @@ _REVIEWS = (
         "Where GitHub's API, or a server that speaks it, is reached; GitHub Actions sets it.",
     ),
 )  # fmt: skip
+_DASHBOARD: Final = (
+    Setting(
+        "EDITOR_LINK", "editor_link", one_of("vscode", "cursor", "zed", "none"), "vscode",
+        "vscode, cursor, zed or none",
+        "The editor that the links of the dashboard open a source in.",
+    ),
+)  # fmt: skip
 GROUPS: Final = (
     Group("Where things are kept", _PLACES),
     Group("What is found", _FINDING),
@@ -255,5 +262,6 @@ GROUPS: Final = (
     Group("What it costs", _COST),
     Group("Vectors", _VECTORS),
     Group("Episodes and reviews", _REVIEWS),
+    Group("Dashboard", _DASHBOARD),
 )
 SETTINGS: Final = tuple(row for group in GROUPS for row in group.settings)

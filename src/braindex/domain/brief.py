@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from braindex.domain.display import safe, safe_line
@@ -38,6 +39,15 @@ _OPENS_HTML: Final = re.compile(r"<(?=[!?])|<(?=/?(?:script|style|pre|textarea|d
 _TITLE: Final = re.compile(r"##[ \t]+(.+?)[ \t]*")
 _SENTENCE_END: Final = re.compile(r"[.!?][\"')\]]?(?=\s)|[\u3002\uff01\uff1f]")
 _ELLIPSIS: Final = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class EntitiesMoved:
+    """How many entities came, are not what they were, and went, since a brief was made."""
+
+    added: int
+    changed: int
+    removed: int
 
 
 def compose(name: str, sections: Mapping[str, str]) -> str:

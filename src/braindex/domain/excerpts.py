@@ -23,14 +23,21 @@ def excerpt(lines: Sequence[str], wanted: Collection[str], budget: int, asked: S
     tokens to spend. A text that fits is shown whole. Of the lines `asked` for, by their places in `lines`, the first is
     there whatever it costs.
     """
+    return "\n".join(text for _, text in excerpt_lines(lines, wanted, budget, asked))
+
+
+def excerpt_lines(
+    lines: Sequence[str], wanted: Collection[str], budget: int, asked: Sequence[int] = ()
+) -> list[tuple[int | None, str]]:
+    """The lines of the `excerpt`, each with its place among the lines, None for a gap."""
     asked = [at for at in asked if 0 <= at < len(lines)][:_WINDOWS]
     looked = max([MOST_LINES, *(at + _WINDOW for at in asked)])
     shown = _dedented([_cut(line) for line in lines[:looked]])
     while shown and not shown[-1].strip():
         shown.pop()
-    if len(lines) <= MOST_LINES and count_tokens(whole := "\n".join(shown)) <= budget:
-        return whole
-    return _joined(shown, _chosen(shown, frozenset(wanted), budget, [at for at in asked if at < len(shown)]))
+    if len(lines) <= MOST_LINES and count_tokens("\n".join(shown)) <= budget:
+        return list(enumerate(shown))
+    return _with_gaps(shown, _chosen(shown, frozenset(wanted), budget, [at for at in asked if at < len(shown)]))
 
 
 def _cut(line: str) -> str:
@@ -88,17 +95,17 @@ def _may_hold(line: str, starts: tuple[str, ...]) -> bool:
     return any(start in low for start in starts)
 
 
-def _joined(lines: Sequence[str], chosen: Sequence[int]) -> str:
-    parts: list[str] = []
+def _with_gaps(lines: Sequence[str], chosen: Sequence[int]) -> list[tuple[int | None, str]]:
+    parts = list[tuple[int | None, str]]()
     last = -1
     for index in chosen:
         if any(line.strip() for line in lines[last + 1 : index]):
-            parts.append(GAP)
-        parts.append(lines[index])
+            parts.append((None, GAP))
+        parts.append((index, lines[index]))
         last = index
     if any(line.strip() for line in lines[last + 1 :]):
-        parts.append(GAP)
-    return "\n".join(parts)
+        parts.append((None, GAP))
+    return parts
 
 
 def shares(count: int, budget: int) -> list[int]:

@@ -100,6 +100,14 @@ class AmbiguousMemory(BraindexError):
         super().__init__(f"'{echoed(reference)}' begins the ids of several {called}: {listed}; give more of the id")
 
 
+class NoteChanged(BraindexError):
+    def __init__(self, identifier: str) -> None:
+        super().__init__(
+            f"the note {identifier} was changed by somebody else meanwhile, and nothing was stored; look at it as it "
+            "is now, and do it again"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class About:
     """What a note is tied to: a file or folder, or with `qualified_name` an entity of a file.
@@ -219,6 +227,15 @@ class MemoryCounts:
     notes: int
     episodes: int
     categories: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryLabels:
+    """What memories can be told apart by, with counts: categories of notes ("" is none), kinds of episodes, clients."""
+
+    categories: dict[str, int]
+    kinds: dict[str, int]
+    clients: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)

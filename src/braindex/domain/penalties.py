@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -48,6 +48,11 @@ _ASKS: Final[tuple[tuple[re.Pattern[str], float, re.Pattern[str]], ...]] = (
         ),
     ),
     (_BUILT, 0.25, re.compile(r"\b(dist|build|built|bundles?|generated)\b", re.IGNORECASE)),
+)
+_SAID: Final = (
+    "a test, which the question does not ask for",
+    "an example, documentation or a script, which the question does not ask for",
+    "a built copy, which the question does not ask for",
 )
 # "mocking requests in tests": the question speaks of tests, but is not one for them: half of what holds them back.
 _SPEAKS_OF_TESTS: Final = re.compile(r"\b(tests?|testing|specs?|mock\w*|assert\w*)\b", re.IGNORECASE)
@@ -169,26 +174,34 @@ def path_penalty(
     """The factor of a file that is seldom the answer (tests, examples, built copies, declarations, prose, data, old
     versions), 1.0 where the question names the thing. `old` are the `old_folders` around.
     """
-    looks, wants = _looks(path), _wants(analysis.whole, waived)
     factor = 1.0
-    for (_, penalty, _), is_one, wanted in zip(
-        _ASKS, (looks.test, looks.example, looks.built), (wants.test, wants.example, wants.built), strict=True
+    for one, _ in path_penalties(analysis, path, language, old, waived):
+        factor *= one
+    return factor
+
+
+def path_penalties(
+    analysis: Analysis, path: str, language: str, old: frozenset[str], waived: Waived
+) -> Iterator[tuple[float, str]]:
+    """The factors that `path_penalty` is the product of, each with its reason in words."""
+    looks, wants = _looks(path), _wants(analysis.whole, waived)
+    for (_, penalty, _), is_one, wanted, said in zip(
+        _ASKS, (looks.test, looks.example, looks.built), (wants.test, wants.example, wants.built), _SAID, strict=True
     ):
         if is_one and not wanted:
-            factor *= penalty
+            yield penalty, said
     if looks.test and wants.speaks_of_tests and not wants.test:
-        factor *= _SPOKEN_OF
+        yield _SPOKEN_OF, "the question speaks of tests, without asking for them"
     if analysis.type != "web":
         if looks.declaration and not wants.declaration:
-            factor *= 0.1
+            yield 0.1, "a declaration file, which the question does not ask for"
         if language in _PROSE_LANGUAGES and not wants.prose:
-            factor *= 0.1
+            yield 0.1, "prose, which the question does not ask for"
         if language == "text" and not wants.configuration:
-            factor *= 0.1
+            yield 0.1, "a text or settings file, which the question does not ask for"
     if (
         analysis.type in {"phrase", "how", "symbol", "error"}
         and not wants.old
         and (looks.old or _in_old_folder(path, old))
     ):
-        factor *= 0.2
-    return factor
+        yield 0.2, "an old or vendored copy, which the question does not ask for"

@@ -6,14 +6,15 @@ clipped). The weights come from an ablation over labelled questions; docs/retrie
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
 from typing import Final
 
+from braindex.domain.account import Account, Factor
 from braindex.domain.entities import CALLABLE_KINDS, TYPE_KINDS, CodeEntity, EntityHead
-from braindex.domain.penalties import Waived, old_folders, path_penalty, waived_by
+from braindex.domain.penalties import Waived, old_folders, path_penalties, path_penalty, waived_by
 from braindex.domain.question import Analysis, QuestionType
 from braindex.domain.units import EntityFilter
 from braindex.domain.words import terms
@@ -266,8 +267,11 @@ def rank(
     candidates: Sequence[Candidate],
     idf: Mapping[str, float],
     narrowed: EntityFilter = _EVERYTHING,
+    account: Account | None = None,
 ) -> list[Candidate]:
-    """All candidates, best first, with their final score. `idf` weighs the question's terms."""
+    """All candidates, best first, with their final score. `idf` weighs the question's terms; into the `account`, where
+    there is one, goes how each score came about.
+    """
     weights = WEIGHTS[analysis.type]
     _measure_exact(analysis, candidates)
     scores = [0.0] * len(candidates)
@@ -275,15 +279,21 @@ def rank(
         weight: float = getattr(weights, name)
         if weight:
             values = [signal(one) for one in candidates]
-            for index, value in enumerate(_normalised(values) if normalise else values):
+            added = _normalised(values) if normalise else values
+            for index, value in enumerate(added):
                 scores[index] += weight * value
-    penalties = _penalties(analysis, candidates, waived_by(narrowed))
+            if account is not None:
+                account.signal(name, weight, [one.row for one in candidates], added)
+    penalties = _penalties(analysis, candidates, waived_by(narrowed), account)
     scores = [score * penalty for score, penalty in zip(scores, penalties, strict=True)]
     if weights.coherence:
         files = _coherence(candidates, scores)
         for index, one in enumerate(candidates):
             scores[index] += weights.coherence * files.get(one.entity.path, 0.0) * penalties[index]
-    return _saturated(candidates, scores, weights.saturation)
+        if account is not None:
+            together = [files.get(one.entity.path, 0.0) for one in candidates]
+            account.signal("coherence", weights.coherence, [one.row for one in candidates], together)
+    return _saturated(candidates, scores, weights.saturation, account)
 
 
 def _measure_exact(analysis: Analysis, candidates: Sequence[Candidate]) -> None:
@@ -300,7 +310,9 @@ def _measure_exact(analysis: Analysis, candidates: Sequence[Candidate]) -> None:
 NAMED_LEAST: Final = 0.5
 
 
-def _penalties(analysis: Analysis, candidates: Sequence[Candidate], waived: Waived) -> list[float]:
+def _penalties(
+    analysis: Analysis, candidates: Sequence[Candidate], waived: Waived, account: Account | None
+) -> list[float]:
     """Each candidate's factor. What was asked for by its very name is held back only behind a better copy of it."""
     old = old_folders({one.entity.path for one in candidates})
     files = {(one.entity.path, one.entity.language) for one in candidates}
@@ -313,14 +325,34 @@ def _penalties(analysis: Analysis, candidates: Sequence[Candidate], waived: Waiv
     best = max((factors[index] for index in named), default=1.0)
     for index in named:
         factors[index] = max(NAMED_LEAST, factors[index] / best)
+    if account is not None:
+        for one, factor in zip(candidates, factors, strict=True):
+            account.factors[one.row] = tuple(_reasons(analysis, one, factor, old, waived))
     return factors
 
 
-def _saturated(candidates: Sequence[Candidate], scores: Sequence[float], decay: float) -> list[Candidate]:
+def _reasons(
+    analysis: Analysis, one: Candidate, factor: float, old: frozenset[str], waived: Waived
+) -> Iterator[Factor]:
+    """What the factor of a candidate is the product of."""
+    found = [Factor(*each) for each in path_penalties(analysis, one.entity.path, one.entity.language, old, waived)]
+    if not one.written and one.entity.kind in FRAGMENTS:
+        found.append(Factor(FRAGMENTS[one.entity.kind], f"a {one.entity.kind}, which is seldom a whole answer"))
+    before = math.prod(each.factor for each in found)
+    yield from found
+    if not math.isclose(before, factor):
+        yield Factor(factor / before, "asked for by its name or place: held back only behind a better copy of it")
+
+
+def _saturated(
+    candidates: Sequence[Candidate], scores: Sequence[float], decay: float, account: Account | None
+) -> list[Candidate]:
     order = sorted(range(len(candidates)), key=lambda index: _place(candidates[index], scores[index]))
     seen: dict[str, int] = defaultdict(int)
     for index in order:
         path = candidates[index].entity.path
         candidates[index].score = scores[index] * decay ** seen[path]
         seen[path] += 1
+        if account is not None:
+            account.places[candidates[index].row] = (seen[path], decay ** (seen[path] - 1))
     return sorted(candidates, key=lambda one: _place(one, one.score))

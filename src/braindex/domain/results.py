@@ -4,8 +4,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from braindex.domain.display import safe_line
+from braindex.domain.explanation import Explanation
 from braindex.domain.relations import Relatives
-from braindex.domain.usage import EngineName
+from braindex.domain.usage import PICODOLLARS, EngineName
 
 State = Literal["never", "running", "complete", "interrupted", "failed"]
 
@@ -177,7 +178,7 @@ class Source:
     """One ranked source of an answer. `distance` is the true L2 distance to the question, None without vectors.
 
     A note or an episode has no place: `path` is "" and the lines are 0, null in the JSON. `remark` says of it what has
-    changed since, else "".
+    changed since, else "". `excerpt_lines` is the number in the file of each line of the excerpt, None for a gap.
     """
 
     id: str
@@ -194,6 +195,7 @@ class Source:
     score: float
     stale: bool = False
     remark: str = ""
+    excerpt_lines: tuple[int | None, ...] = ()
 
     @property
     def is_memory(self) -> bool:
@@ -222,7 +224,8 @@ class Source:
 class Question:
     """A question and how it is narrowed. `path` is a prefix or a glob below the root.
 
-    `use_cloud` is the caller's wish, None without one; `write` is false where only sources are wanted.
+    `use_cloud` is the caller's wish, None without one; `write` is false where only sources are wanted, `explain` true
+    where the order of the sources is to be explained, `estimate` where it is to be said what an answer would cost.
     """
 
     text: str
@@ -232,6 +235,39 @@ class Question:
     language: str | None = None
     use_cloud: bool | None = None
     write: bool = True
+    explain: bool = False
+    estimate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What an engine's answer would cost, before it is asked for. Tokens are by our own count (bytes ÷ 4).
+
+    `prefix_tokens` are the role text and the brief, `asked_tokens` the sources and the question, `answer_tokens` the
+    most that an answer may have. `cached` is the cost in picodollars where the provider's cache holds the prefix,
+    `uncached` where it does not; None where no price is known. `reason` says why this engine, or why none.
+    """
+
+    engine: EngineName
+    model: str
+    reason: str
+    prefix_tokens: int = 0
+    asked_tokens: int = 0
+    answer_tokens: int = 0
+    cached: int | None = 0
+    uncached: int | None = 0
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "engine": self.engine,
+            "model": self.model or None,
+            "reason": self.reason,
+            "prefix_tokens": self.prefix_tokens,
+            "asked_tokens": self.asked_tokens,
+            "answer_tokens": self.answer_tokens,
+            "cached_usd": None if self.cached is None else self.cached / PICODOLLARS,
+            "uncached_usd": None if self.uncached is None else self.uncached / PICODOLLARS,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +277,8 @@ class Answer:
     `reason` says in one line who answered and why, or why nothing was found. `coverage` says in one line how much of
     the workspace could be searched when that is not all of it, else "". `removed` counts citations that no source held:
     they are no longer in the answer. `related` are the callers, members or the like that the question asked for.
+    `explanation` says how the sources came to their order, `estimate` what an engine's answer would cost, where the
+    question asks for that.
     """
 
     workspace: Workspace
@@ -252,6 +290,8 @@ class Answer:
     coverage: str = ""
     removed: int = 0
     related: Relatives | None = None
+    explanation: Explanation | None = None
+    estimate: Estimate | None = None
 
     def as_json(self) -> dict[str, Any]:
         found: dict[str, Any] = {
@@ -269,6 +309,10 @@ class Answer:
             found["coverage"] = self.coverage
         if self.removed:
             found["removed_citations"] = self.removed
+        if self.explanation is not None:
+            found["explanation"] = self.explanation.as_json()
+        if self.estimate is not None:
+            found["estimate"] = self.estimate.as_json()
         return found
 
 

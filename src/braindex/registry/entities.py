@@ -3,13 +3,15 @@
 # ruff: noqa: S608 - only constants of this room become part of a statement; values are parameters
 
 import json
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from braindex.domain.entities import CodeEntity, EntityHead
 from braindex.domain.units import EntityFilter, StoredEntity, Unit
 from braindex.registry.database import Database, Row, chunks, marks, storable
 from braindex.registry.filters import conditions
+from braindex.registry.meta import Counts
 
 # AUTOINCREMENT: the row of a deleted entity is never given to another, so what a reader remembers cannot
 # change its meaning. The keys are case-folded by Unicode's rules, which SQLite does not know; no second one
@@ -72,6 +74,10 @@ class Entities:
             sql = f"SELECT id, row, digest FROM entities WHERE {column} IN ({marks(some)})"
             found.update((one, (row, digest)) for one, row, digest in self._database.rows(sql, some))
         return found
+
+    def marks(self) -> Iterator[tuple[str, bytes]]:
+        """Id and digest of every entity."""
+        return ((one, digest) for one, digest in self._database.stream("SELECT id, digest FROM entities"))
 
     def digests(self, path: str) -> dict[str, bytes]:
         sql = "SELECT id, digest FROM entities WHERE file = (SELECT id FROM files WHERE path = ?)"
@@ -173,10 +179,19 @@ class Entities:
         )
         return dict(self._database.rows(sql, (storable(path), line, line)))
 
-    def totals(self, column: str) -> dict[str, int]:
-        """Entities by `language` or `kind`, the most frequent first."""
-        sql = f"SELECT {column}, count(*) FROM entities GROUP BY 1 ORDER BY 2 DESC, 1"
-        return dict(self._database.rows(sql))
+    def totals(self) -> Counts:
+        """Entities by language and by kind, the most frequent first. Reads the whole table, once."""
+        languages: Counter[str] = Counter()
+        kinds: Counter[str] = Counter()
+        sql = "SELECT language, kind, count(*) FROM entities GROUP BY 1, 2"
+        for language, kind, number in self._database.rows(sql):
+            languages[language] += number
+            kinds[kind] += number
+        return _by_size(languages), _by_size(kinds)
+
+
+def _by_size(counts: Counter[str]) -> dict[str, int]:
+    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
 
 
 def _values(file: int, unit: Unit) -> Sequence[Any]:

@@ -3,7 +3,7 @@
 import contextlib
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final, Self
@@ -14,10 +14,12 @@ from braindex.domain.memories import (
     Episode,
     Memory,
     MemoryCounts,
+    MemoryLabels,
     MemoryType,
     MemoryVector,
     Merged,
     Note,
+    NoteChanged,
     Unembedded,
     checked_about,
     checked_category,
@@ -29,6 +31,7 @@ from braindex.domain.memories import (
 from braindex.registry.database import Closing, Database
 from braindex.registry.disk import make_private_file, write_private
 from braindex.registry.failures import StoreDamaged, StoreError, StoreFailed, StoreFull, StoreReadOnly, file_identity
+from braindex.registry.memory_browsing import MemoryFilter
 from braindex.registry.memory_episodes import EpisodeFilter
 from braindex.registry.memory_tables import MIGRATIONS, MemoryTables
 from braindex.registry.meta import GENERATION
@@ -47,6 +50,7 @@ _ENDED: Final = "ended"
 _MARK: Final = "mark"
 _LARGEST_MARK: Final = 100  # bytes
 _EVERY_EPISODE: Final = EpisodeFilter()
+_EVERY_MEMORY: Final = MemoryFilter()
 
 
 class NoMemoryYet(StoreError):
@@ -199,14 +203,18 @@ class MemoryStore(Closing):
         text: str | None = None,
         category: str | None = None,
         about: Sequence[About] | None = None,
+        seen: Note | None = None,
     ) -> Note:
         """Change what is given of a note; returns it as it is now. Its vectors are to be made anew.
 
-        Raises UnknownMemory, AmbiguousMemory and what `checked_note` does.
+        Raises UnknownMemory, AmbiguousMemory, NoteChanged where it is not as it was `seen`, and what `checked_note`
+        does.
         """
         with self._writing():
             row = self._tables.rows.find("note", reference)
             old = self._tables.notes.of_rows([row])[row]
+            if seen is not None and old != seen:
+                raise NoteChanged(old.id)
             new = checked_note(
                 Note(
                     old.id,
@@ -220,6 +228,22 @@ class MemoryStore(Closing):
                 )
             )
             self._tables.rewrite(row, new)
+            return new
+
+    def merge_notes(self, merged: Note, replaced: Sequence[Note]) -> Note:
+        """Write a note in place of some as they were read, one of which has its id: all of it or nothing.
+
+        Its vectors are to be made anew. Raises NoteChanged where one is not as it was, and what `checked_note` does.
+        """
+        new = checked_note(merged)
+        with self._writing():
+            rows = self._tables.rows.of_ids([one.id for one in replaced], "note")
+            now = self._tables.notes.of_rows(list(rows.values()))
+            for one in replaced:
+                if one.id not in rows or now[rows[one.id]] != one:
+                    raise NoteChanged(one.id)
+            self._tables.rewrite(rows.pop(new.id), new)
+            self._tables.delete(list(rows.values()))
             return new
 
     def forget_note(self, reference: str) -> Note:
@@ -302,6 +326,40 @@ class MemoryStore(Closing):
             if before is None:
                 return self._tables.delete(list(self._tables.rows.of_ids(ids or (), "episode").values()))
             return self._tables.delete(self._tables.episodes.before(checked_time("the time", before)))
+
+    # Looking through
+
+    def browse(
+        self,
+        narrowed: MemoryFilter = _EVERY_MEMORY,
+        *,
+        tied: Collection[About] | None = None,
+        limit: int = PAGE,
+        offset: int = 0,
+    ) -> list[Memory]:
+        """A page of notes and episodes, newest first; with `tied`, of notes that have one of these very ties.
+
+        Raises NotAPage, and what a filter that cannot be read raises.
+        """
+        checked_page(limit, offset)
+        with self.snapshot():
+            rows = self._tables.browsing.page(narrowed, tied, limit, offset)
+            found = self._tables.of_rows(rows)
+        return [found[row] for row in rows]
+
+    def browsed(self, narrowed: MemoryFilter = _EVERY_MEMORY, *, tied: Collection[About] | None = None) -> int:
+        """How many memories a filter lets through."""
+        return self._tables.browsing.count(narrowed, tied)
+
+    def ties(self) -> list[About]:
+        """What notes are tied to and know the state of, each tie once."""
+        return self._tables.browsing.ties()
+
+    def labels(self) -> MemoryLabels:
+        """What memories can be told apart by, with counts, the most frequent first."""
+        with self.snapshot():
+            browsing = self._tables.browsing
+            return MemoryLabels(self._tables.notes.categories(), browsing.kinds(), browsing.clients())
 
     # Words and vectors
 

@@ -8,6 +8,7 @@ from typing import Final
 from braindex.domain.memories import Memory, MemoryType, Merged, Note, derived_id
 from braindex.registry import memory_episodes, memory_notes, memory_rows, memory_vectors, memory_words
 from braindex.registry.database import Database
+from braindex.registry.memory_browsing import Browsing
 from braindex.registry.memory_episodes import Episodes
 from braindex.registry.memory_notes import Notes
 from braindex.registry.memory_rows import Rows
@@ -42,6 +43,7 @@ class MemoryTables:
         self.episodes = Episodes(database)
         self.vectors = MemoryVectors(database)
         self.words = Words(database)
+        self.browsing = Browsing(database)
 
     def generation(self) -> int:
         return self.meta.number(GENERATION)

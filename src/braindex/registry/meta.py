@@ -1,5 +1,6 @@
 """Single values of an index: its counters, its embedding model, and the markers of its scans."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -38,6 +39,10 @@ SKIP_BARE: Final = "skip_bare_files"
 _STARTED: Final = "scan_started"
 _FINISHED: Final = "scan_finished"
 _ERROR: Final = "scan_error"
+_COUNTED: Final = "counted"
+
+Counts = tuple[dict[str, int], dict[str, int]]
+"""Entities by language and by kind, the most frequent first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,18 @@ class Meta:
         if not isinstance(found, int):
             raise self._lost([key])
         return found
+
+    def keep_counts(self, generation: int, counts: Counts) -> None:
+        """Keeps how many entities there are by language and by kind, in the content of a generation."""
+        self.set(_COUNTED, json.dumps([generation, *counts]))
+
+    def counts(self, generation: int) -> Counts | None:
+        """What was kept, if it is of that content; what cannot be read is counted anew."""
+        try:
+            of, languages, kinds = json.loads(self.get(_COUNTED) or "")
+            return (dict(languages), dict(kinds)) if of == generation else None
+        except (ValueError, TypeError):
+            return None
 
     def check(self) -> None:
         """Raises StoreDamaged unless every counter is there."""

@@ -28,7 +28,7 @@ from braindex.domain.display import safe
 from braindex.domain.errors import BraindexError
 from braindex.domain.results import Workspace
 from braindex.server.resources import BriefResources, MalformedUri, UnknownId
-from braindex.server.threads import in_thread
+from braindex.services.threads import in_thread
 
 LOG: Final = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -42,9 +42,9 @@ from braindex.server.prompts import PROMPTS
 from braindex.server.refreshing import Refreshes
 from braindex.server.resources import ID_IN_TEMPLATE, MIME_TYPE, TEMPLATE, BriefResources
 from braindex.server.surroundings import ToolContext
-from braindex.server.threads import in_thread
 from braindex.server.tools import TOOLS
 from braindex.services.resolution import Surroundings
+from braindex.services.threads import in_thread
 
 _Request = ServerRequestContext[Any, Any]
 

@@ -18,8 +18,8 @@ from braindex.domain.secrets import redacted
 from braindex.server.adding_a_language import how_to_add
 from braindex.server.errors import LONGEST_MESSAGE, told_to_agents
 from braindex.server.surroundings import ToolContext
-from braindex.server.threads import in_thread
 from braindex.services.brief import BriefView, NoBrief
+from braindex.services.threads import in_thread
 
 STAGED: Final = "staged"
 HOW_TO: Final = """\

@@ -8,9 +8,9 @@ from typing import Final, Literal
 
 from braindex.domain.errors import BraindexError
 from braindex.domain.results import BriefState, Workspace
-from braindex.server.threads import begun
 from braindex.services.brief import Briefs, BriefView
 from braindex.services.scan import ScanHandle, Scans
+from braindex.services.threads import begun
 
 LOG: Final = logging.getLogger(__name__)
 

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from braindex.bootstrap import App
 from braindex.domain.results import Workspace
 from braindex.server.refreshing import Refreshes
-from braindex.server.threads import in_thread
 from braindex.services.resolution import Surroundings, needs_roots, path_of_uri, resolve_for_tool
+from braindex.services.threads import in_thread
 
 LOG: Final = logging.getLogger(__name__)
 

@@ -11,7 +11,8 @@ from braindex.domain.citations import citation
 from braindex.domain.display import echoed
 from braindex.domain.entities import CALLABLE_KINDS, KINDS
 from braindex.domain.errors import UsageError
-from braindex.domain.excerpts import excerpt, shares
+from braindex.domain.excerpts import excerpt, excerpt_lines, shares
+from braindex.domain.explanation import Explanation
 from braindex.domain.mentions import lines_of
 from braindex.domain.options import WorkspaceOptions
 from braindex.domain.prompt import Quoted
@@ -25,6 +26,7 @@ from braindex.domain.tokens import count_tokens
 from braindex.domain.units import WILDCARD, EntityFilter, StoredEntity
 from braindex.languages import LANGUAGE_NAMES
 from braindex.registry.index import IndexStore
+from braindex.services.explaining import Checks, explained, of_memories
 from braindex.services.freshness import Freshness
 from braindex.services.memories import Memories
 from braindex.services.related import related_to
@@ -44,6 +46,7 @@ _DEFAULT_LIMIT: Final = 8
 ENGINE_TOKENS: Final = 3000  # for all that an engine is shown of an answer's sources
 MEMORY_KINDS: Final = frozenset({"note", "episode"})
 _SIGNATURE: Final = 200  # characters of a signature in an answer; the whole one is in the index
+_RERANKED: Final = "ENABLE_LEXICAL_RERANK then gave it {:.4f}: 1/distance and the words in its name and description"
 _NOT_WANTED: Final = "sources only, as asked"
 _NOT_SAVED: Final = Written("none", "")
 
@@ -130,12 +133,17 @@ class Asking:
     def sources(self, workspace: Workspace, question: Question) -> Answer:
         """The ranked sources alone, as a step of other work: no engine is asked, and nothing enters the ledger.
 
-        Raises what `ask` raises, but CloudRefused.
+        Raises what `ask` raises, CloudRefused only where an estimate is asked for.
         """
         root = checked_root(workspace.path)
         question = replace(checked_question(question, root), write=False)
         options = self._options(root)
-        return _answer(workspace, question, options, self._looked(workspace, root, question, options), _NOT_SAVED)
+        looked = self._looked(workspace, root, question, options)
+        answer = _answer(workspace, question, options, looked, _NOT_SAVED)
+        if not (question.estimate and looked.found):
+            return answer
+        asked = Asked(workspace, root, question.text, question.use_cloud, answer.sources, lambda: _quoted(looked.found))
+        return replace(answer, estimate=self._writer.estimate(asked))
 
     def _looked(self, workspace: Workspace, root: Path, question: Question, options: WorkspaceOptions) -> "_Looked":
         looked = self._searched(workspace, root, question, options)
@@ -144,7 +152,8 @@ class Asking:
         found = looked.found
         sources = lexical_rerank(question.text, [one.source for one in found], options.lexical_rerank_weight)
         by_id = {one.source.id: one for one in found}
-        return replace(looked, found=[replace(by_id[source.id], source=source) for source in sources])
+        reordered = [replace(by_id[source.id], source=source) for source in sources]
+        return replace(looked, found=reordered, explanation=_reordered(looked.explanation, sources, options))
 
     def _searched(self, workspace: Workspace, root: Path, question: Question, options: WorkspaceOptions) -> "_Looked":
         """What the index has to say, as things stand on disk now."""
@@ -155,21 +164,31 @@ class Asking:
             _check_path(question.path, root, store)
             recalled = remembered(self._memories, store, workspace, question, options)
             if question.kind in MEMORY_KINDS:
-                return _Looked(_joined([], recalled, analyse(question.text), question.limit), coverage, None)
+                asked = analyse(question.text)
+                why = of_memories(asked, options.distance_threshold, recalled) if question.explain else None
+                return _Looked(_joined([], recalled, asked, question.limit), coverage, None, why)
             retrieved = self._arms.retriever(workspace, self._workspaces.folder(workspace), store).retrieve(
                 question.text,
                 EntityFilter(question.path, question.kind, question.language),
                 options.distance_threshold,
+                explain=question.explain,
             )
-            code = self._sources(store, retrieved, Verifier(root, options), question)
+            checks = Checks() if question.explain else None
+            code = self._sources(store, retrieved, Verifier(root, options), question, checks)
             sources = _joined(code, recalled, retrieved.analysis, question.limit)
             coverage = "; ".join(part for part in (coverage, retrieved.note) if part)
-            return _Looked(sources, coverage, related_to(store, question.text))
+            why = _explained(retrieved, options.distance_threshold, sources, checks)
+            return _Looked(sources, coverage, related_to(store, question.text), why)
 
         return self._workspaces.with_index(workspace, look)
 
     def _sources(
-        self, store: IndexStore, retrieved: Retrieved, verifier: "Verifier", question: Question
+        self,
+        store: IndexStore,
+        retrieved: Retrieved,
+        verifier: "Verifier",
+        question: Question,
+        checks: Checks | None,
     ) -> "list[_Found]":
         checked: list[tuple[Candidate, Verified]] = []
         for chunk_start in range(0, len(retrieved.candidates), question.limit):
@@ -177,6 +196,8 @@ class Asking:
             stored = store.entities([one.row for one in chunk])
             for one in chunk:
                 seen = _seen(verifier, stored.get(one.row))
+                if checks is not None:
+                    checks.see(one, stored.get(one.row), seen)
                 if seen is not None:
                     checked.append((one, seen))
             if len(checked) >= question.limit:
@@ -210,6 +231,7 @@ class _Looked:
     found: list[_Found]
     coverage: str
     related: Relatives | None
+    explanation: Explanation | None = None
 
 
 def _answer(
@@ -226,7 +248,31 @@ def _answer(
         coverage=looked.coverage,
         removed=written.removed,
         related=looked.related,
+        explanation=looked.explanation,
     )
+
+
+def _explained(
+    retrieved: Retrieved, threshold: float, found: "Sequence[_Found]", checks: Checks | None
+) -> Explanation | None:
+    if retrieved.pool is None or checks is None:
+        return None
+    cited = [one.source.id if one.recalled is None else one.recalled for one in found]
+    ranked = retrieved.candidates
+    return explained(
+        retrieved.analysis, threshold, retrieved.pool, ranked, cited=cited, checks=checks, note=retrieved.note
+    )
+
+
+def _reordered(
+    explanation: Explanation | None, sources: Sequence[Source], options: WorkspaceOptions
+) -> Explanation | None:
+    """The explanation in the order of the lexical rerank, which came last."""
+    if explanation is None:
+        return None
+    by_id = {one.id: one for one in explanation.placed}
+    placed = (replace(by_id[one.id], remark=_RERANKED.format(one.score)) for one in sources)
+    return replace(explanation, placed=tuple(placed), rerank=options.lexical_rerank_weight)
 
 
 def _quoted(found: "Sequence[_Found]") -> list[Quoted]:
@@ -376,6 +422,8 @@ def _by_header(store: IndexStore, seen: "Verified", asked: Sequence[int]) -> "Ve
 def _source(candidate: Candidate, seen: "Verified", analysis: Analysis, budget: int, asked: Sequence[int]) -> Source:
     entity = seen.entity
     below, places = _shown_lines(seen, asked)
+    shown = excerpt_lines(below, analysis.terms, budget, places)
+    first = entity.line + len(seen.lines[entity.line - 1 : entity.end_line]) - len(below)
     signature = entity.signature
     return Source(
         id=candidate.id,
@@ -387,10 +435,11 @@ def _source(candidate: Candidate, seen: "Verified", analysis: Analysis, budget: 
         end_line=entity.end_line,
         signature=signature if len(signature) <= _SIGNATURE else signature[: _SIGNATURE - 1] + "…",
         doc=entity.docstring,
-        excerpt=excerpt(below, analysis.terms, budget, places),
+        excerpt="\n".join(text for _, text in shown),
         distance=candidate.distance,
         score=candidate.score,
         stale=seen.stale,
+        excerpt_lines=tuple(None if place is None else first + place for place, _ in shown),
     )
 
 

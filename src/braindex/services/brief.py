@@ -21,11 +21,13 @@ from braindex.domain.prompt import system_message
 from braindex.domain.results import BriefState, Workspace
 from braindex.domain.routing import RoutingRules
 from braindex.domain.tokens import count_tokens
+from braindex.registry.brief_versions import keep_version, write_marks
 from braindex.registry.briefs import (
     BRIEF_FILE,
     BriefRecord,
     BriefUnreadable,
     StoredBrief,
+    digest_of,
     keep_edited,
     read_brief,
     read_text,
@@ -70,6 +72,13 @@ class BriefByHand(BraindexError):
         super().__init__(
             f"{path} {what}, and was left as it is; `braindex brief --update` replaces it after asking, and keeps this "
             "text beside it"
+        )
+
+
+class BriefChanged(BraindexError):
+    def __init__(self) -> None:
+        super().__init__(
+            "the brief was changed by somebody else meanwhile, and was left as it is; look at it, then decide anew"
         )
 
 
@@ -216,7 +225,7 @@ class Briefs:
         stored, _ = _look(self._workspaces.folder(workspace))
         if stored is None or not _is_of_the_index(stored):
             return False
-        return (at_once or not _failed_lately(stored.record)) and self._engine(Path(workspace.path)) is not None
+        return (at_once or not _failed_lately(stored.record)) and self.writer_of(Path(workspace.path)) is not None
 
     def upgrade(self, workspace: Workspace, *, at_once: bool = False) -> bool:
         """Has an engine write the brief that was made from the index alone; false where there is nothing to do.
@@ -250,10 +259,14 @@ class Briefs:
         *,
         from_index: bool = False,
         replace_by_hand: bool = False,
+        expected: str = "",
         cancelled: Callable[[], bool] = lambda: False,
     ) -> BriefView:
         """Regenerates the brief (`from_index`: without the engine), or puts `content` in its place. One that another
         process has regenerated while this one waited for it is taken as it is. What is no file is moved aside.
+
+        `expected` is the digest of the text that whoever wants this has seen; where another stands there by now,
+        BriefChanged is raised.
 
         Raises NoBrief while there is nothing to make one of, BriefByHand for a brief that was edited or written by hand
         (unless `replace_by_hand`; its text is kept beside the new one), also while the new one was being written,
@@ -272,6 +285,8 @@ class Briefs:
             if content is None and stored is not None and (before is None or stored.record != before.record):
                 return self.view(workspace)
             if stored is not None:
+                if expected and digest_of(stored.text) != expected:
+                    raise BriefChanged
                 _ask(folder, stored, regenerated=given is None, may=replace_by_hand)
             spare = _Terms(lambda: _spare(folder, regenerated=given is None, may=replace_by_hand), cancelled)
             if given is not None:
@@ -284,7 +299,7 @@ class Briefs:
     def _write(self, workspace: Workspace, terms: _Terms, *, from_index: bool = False) -> bool:
         """By the engine that is configured; without one, from the index again. Whether it was put in place."""
         root = checked_root(workspace.path)
-        engine = None if from_index else self._engine(root)
+        engine = None if from_index else self.writer_of(root)
         with self._workspaces.open_index(workspace) as store:
             if not store.entity_count():
                 raise NoBrief(workspace.name)
@@ -311,7 +326,11 @@ class Briefs:
             raise EngineCancelled
         if not folder.is_dir() or not terms.allowed():
             return False
+        old, _ = _look(folder)
+        if old is not None and old.text != text:
+            keep_version(folder, old, datetime.now(UTC))
         write_brief(folder, text, record)
+        write_marks(folder, text, store.entity_marks())
         log.info("a brief of %d tokens was locked (%s)", count_tokens(text), record.engine)
         if record.engine != "none" or record.given or not self._may_upgrade(workspace):
             rules = self._parts.rules(Path(workspace.path))
@@ -329,8 +348,8 @@ class Briefs:
             if engine is not None and (name != "deepseek-pro" or rules.pro):
                 yield engine
 
-    def _engine(self, root: Path) -> Engine | None:
-        """Who writes briefs: flash; Ollama in local mode or without a key."""
+    def writer_of(self, root: Path) -> Engine | None:
+        """Who writes briefs: flash; Ollama in local mode or without a key; None where no engine is configured."""
         rules = self._parts.rules(root)
         if rules.mode != "local" and rules.cloud:
             return self._parts.engines.get("deepseek-flash")

@@ -1,7 +1,7 @@
 """Notes and episodes of a workspace: stored with their vectors, searched exactly, marked when stale."""
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +13,7 @@ from braindex.domain.memories import (
     About,
     Episode,
     Memory,
+    MemoryLabels,
     MemoryType,
     MemoryVector,
     Merged,
@@ -29,6 +30,7 @@ from braindex.domain.results import Workspace
 from braindex.domain.secrets import redacted
 from braindex.registry.failures import StoreLocked
 from braindex.registry.memory import BUSY_SECONDS, MemoryStore, NoMemoryYet
+from braindex.registry.memory_browsing import MemoryFilter
 from braindex.registry.memory_episodes import EpisodeFilter
 
 log = logging.getLogger(__name__)
@@ -205,7 +207,8 @@ class Memories:
         """The memories nearest to a text that have enough to do with it, best first, nearly the same ones as one.
 
         Notes are of any age, episodes of the last `days` days, of one `kind` where it is given. What is `unasked` for,
-        in a hook, needs more. What is to `leave_out` stands for no other one either. Raises StoreLocked soon where another process keeps readers out.
+        in a hook, needs more. What is to `leave_out` stands for no other one either. Raises StoreLocked soon where
+        another process keeps readers out.
         """
         asked = text[:_LONGEST_ASKED]
 
@@ -223,6 +226,77 @@ class Memories:
         notes = [one.memory for one in found if isinstance(one.memory, Note) and one.memory.about]
         stale = staleness(notes) if staleness is not None and notes else {}
         return [replace(one, stale=stale.get(one.memory.id, "")) for one in found]
+
+    # Looked after by a person
+
+    def browse(
+        self,
+        workspace: Workspace,
+        narrowed: MemoryFilter,
+        *,
+        tied: Collection[About] | None = None,
+        limit: int = 50,
+        offset: int = 0,
+    ) -> tuple[list[Memory], int]:
+        """A page of notes and episodes, newest first, and how many there are in all; see `MemoryStore.browse`."""
+
+        def look(store: MemoryStore) -> tuple[list[Memory], int]:
+            with store.snapshot():
+                page = store.browse(narrowed, tied=tied, limit=limit, offset=offset)
+                return page, store.browsed(narrowed, tied=tied)
+
+        return self._reading(workspace, (list[Memory](), 0), look)
+
+    def labels(self, workspace: Workspace) -> MemoryLabels:
+        return self._reading(workspace, MemoryLabels({}, {}, {}), lambda store: store.labels())
+
+    def ties(self, workspace: Workspace) -> list[About]:
+        """What notes are tied to and know the state of, each tie once."""
+        return self._reading(workspace, list[About](), lambda store: store.ties())
+
+    def of_ids(self, workspace: Workspace, ids: Sequence[str]) -> dict[str, Note]:
+        """Notes by id; those that are gone are left out."""
+
+        def look(store: MemoryStore) -> dict[str, Note]:
+            return {name: one for name, one in store.of_ids(ids).items() if isinstance(one, Note)}
+
+        return self._reading(workspace, dict[str, Note](), look)
+
+    def note_vectors(self, workspace: Workspace) -> tuple[list[str], bytearray]:
+        """The ids of the notes that have a vector, those without one embedded first, and the matrix of the vectors."""
+
+        def look(store: MemoryStore) -> tuple[list[str], bytearray]:
+            self._embed_unless_locked(store)
+            return store.vectors(self._model.model, what="note")
+
+        return self._reading(workspace, (list[str](), bytearray()), look)
+
+    def edit_note(
+        self,
+        workspace: Workspace,
+        note: Note,
+        *,
+        text: str | None = None,
+        category: str | None = None,
+        about: Sequence[About] | None = None,
+    ) -> Note:
+        """Change what is given of a note as it was read, secrets redacted, and make its vectors anew.
+
+        Raises UnknownMemory where it is gone, NoteChanged, and what `checked_note` does.
+        """
+        said = None if text is None else redacted(text.strip())
+        with MemoryStore.open(self._folders.folder(workspace), create=False) as store:
+            changed = store.update_note(note.id, updated=now(), text=said, category=category, about=about, seen=note)
+            self._embed(store)
+        return changed
+
+    def merge_notes(self, workspace: Workspace, merged: Note, replaced: Sequence[Note]) -> Note:
+        """Put a note in place of some, secrets redacted, and make its vectors anew; see `MemoryStore.merge_notes`."""
+        merged = replace(merged, text=redacted(merged.text))
+        with MemoryStore.open(self._folders.folder(workspace), create=False) as store:
+            found = store.merge_notes(merged, replaced)
+            self._embed(store)
+        return found
 
     def _near(
         self, store: MemoryStore, text: str, what: MemoryType, since: str | None, *, unasked: bool = False

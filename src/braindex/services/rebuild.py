@@ -1,4 +1,4 @@
-"""An index made by another model or version is made anew beside the old one, which serves until the new is whole.
+"""An index made by another model or version, or wanted afresh, is made beside the old one, which serves till then.
 
 Everything is read, parsed and embedded into an index of its own in the workspace's folder, as by any scan: a stop, a
 kill or a provider that fails costs nothing of the old index, and the next scan goes on where this one ended, with what
@@ -28,11 +28,17 @@ BESIDE: Final = "rebuilding"  # the folder of the index that is being made, in t
 Scan = Callable[[IndexStore, Embedder, IndexStore | None], Counts]
 
 
-def bring_up_to_date(folder: Path, store: IndexStore, embedder: Embedder, local: Embedder, scan: Scan) -> Counts:
-    """The workspace's index as `embedder` makes it. `local` needs no network.
+def bring_up_to_date(
+    folder: Path, store: IndexStore, embedder: Embedder, local: Embedder, scan: Scan, *, afresh: bool = False
+) -> Counts:
+    """The workspace's index as `embedder` makes it. `local` needs no network. `afresh`: all of it is made anew, as a
+    person asked for.
 
     Raises ScanStopped, EngineFailed, and what the stores raise. The caller holds the writer's lock.
     """
+    if afresh:
+        _forget(folder)
+        return _made_anew(folder, store, embedder, scan)
     if fits(store, embedder):
         try:
             counts = scan(store, embedder, None)

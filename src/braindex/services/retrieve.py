@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
+from braindex.domain.account import Account
 from braindex.domain.bm25 import bm25f, counted
 from braindex.domain.engines import EngineFailed
+from braindex.domain.explanation import Found
 from braindex.domain.ports import DenseIndex, Embedder, Vector, VectorSource, WordModel
 from braindex.domain.question import Analysis, analyse
 from braindex.domain.ranking import (
@@ -22,6 +24,7 @@ from braindex.domain.units import EntityFilter
 from braindex.domain.words import terms
 from braindex.registry.index import IndexStore
 from braindex.services.evidence import as_meant, named_rows, pointed_rows, with_acronyms, written_rows
+from braindex.services.explaining import Pool
 
 # Candidates of each arm. Measured on labelled questions over 17 projects: questions for a file gain up to .02 between
 # 40 and 80 and nothing beyond; most of it is there at 60, and every candidate costs time.
@@ -42,6 +45,8 @@ class Retrieved:
     analysis: Analysis
     candidates: tuple[Candidate, ...]
     note: str = ""
+    pool: Pool | None = None
+    """What an explanation is made of, where one is wanted."""
 
 
 class OpenDense(Protocol):
@@ -98,7 +103,7 @@ class Retriever:
         self._embedder = embedder
         self._local = local
 
-    def retrieve(self, text: str, narrowed: EntityFilter, threshold: float) -> Retrieved:
+    def retrieve(self, text: str, narrowed: EntityFilter, threshold: float, *, explain: bool = False) -> Retrieved:
         """Ranked candidates. One past the distance threshold stays only if a telling word of the question hits it.
 
         Where the index is another model's, or the provider fails, the question's words alone are searched for.
@@ -109,7 +114,7 @@ class Retriever:
             asked = self._asked(analysis.text, made_with)
             with self._store.snapshot():
                 if self._store.model() == made_with:  # else an index made anew came in between
-                    return self._ranked(analysis, self._fitting(asked), narrowed, threshold)
+                    return self._ranked(analysis, self._fitting(asked), narrowed, threshold, explain)
 
     def _asked(self, text: str, made_with: str | None) -> _Asked:
         words = self._local.question(text)
@@ -132,7 +137,9 @@ class Retriever:
         note = "the embedding model gives other vectors than those of the index: searched by the question's words alone"
         return _Asked(None, asked.words, note)
 
-    def _ranked(self, analysis: Analysis, question: _Asked, narrowed: EntityFilter, threshold: float) -> Retrieved:
+    def _ranked(
+        self, analysis: Analysis, question: _Asked, narrowed: EntityFilter, threshold: float, explain: bool
+    ) -> Retrieved:
         vector = question.vector
         among = None if narrowed.is_empty else self._store.rows(narrowed)
         dense = self._dense.begin(vector, ARM_LIMIT, among) if vector is not None else list
@@ -140,7 +147,8 @@ class Retriever:
         written = written_rows(self._store, analysis, narrowed)
         named = named_rows(self._store, analysis, narrowed)
         pointed = pointed_rows(self._store, analysis, narrowed)
-        rows = list(dict.fromkeys([*(row for row, _ in dense()), *found, *written, *named, *pointed]))
+        near = [row for row, _ in dense()]
+        rows = list(dict.fromkeys([*near, *found, *written, *named, *pointed]))
         remark = self._dense.remark
         distances = self._dense.distances(vector, rows) if vector is not None else {}
         total = self._store.entity_count()
@@ -158,7 +166,19 @@ class Retriever:
             one.pointed = pointed.get(one.row, 0.0)
         self._measure(analysis, question, candidates, idf)
         note = "; ".join(part for part in (question.note, remark) if part)
-        return Retrieved(analysis, tuple(rank(analysis, candidates, idf, narrowed)), note)
+        if not explain:
+            return Retrieved(analysis, tuple(rank(analysis, candidates, idf, narrowed)), note)
+        account, passed = Account(), set(kept)
+        by: dict[Found, frozenset[int]] = {
+            "meaning": frozenset(near),
+            "words": frozenset(found),
+            "name": frozenset(named),
+            "verbatim": frozenset(written),
+            "place": frozenset(pointed),
+        }
+        cut = self._store.heads([row for row in rows if row not in passed])
+        pool = Pool(account, near, list(found), by, held, counts, idf, frozenset(telling), distances, cut)
+        return Retrieved(analysis, tuple(rank(analysis, candidates, idf, narrowed, account)), note, pool)
 
     @staticmethod
     def _telling(analysis: Analysis, counts: Mapping[str, int], total: int) -> set[str]:

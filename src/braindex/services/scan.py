@@ -99,21 +99,22 @@ class Scans:
             workspace, lambda store: self._work.sync(workspace, store, Counts(), threading.Event())
         )
 
-    def start(self, workspace: Workspace) -> ScanHandle:
+    def start(self, workspace: Workspace, *, afresh: bool = False) -> ScanHandle:
         """Starts a scan in a daemon thread, or joins the one that runs in this process.
 
         A scan that is done with the files and at the vector index is not joined: it would miss what changed since.
+        `afresh` joins none, waits for its turn, and makes the whole index anew; the old one answers until that is done.
         """
         with self._lock:
             handle = self._handles.get(workspace.id)
-            if handle is not None and handle.running and not handle.is_indexed:
+            if handle is not None and handle.running and not handle.is_indexed and not afresh:
                 return handle
             handle = self._handles[workspace.id] = ScanHandle()
             if self._stopped:
                 handle.finish(None, ScanStopped())
                 return handle
             thread = threading.Thread(
-                target=self._background, args=(workspace, handle), name=f"scan-{workspace.id[:8]}", daemon=True
+                target=self._background, args=(workspace, handle, afresh), name=f"scan-{workspace.id[:8]}", daemon=True
             )
             self._active = [one for one in self._active if one[0].is_alive()]
             self._active.append((thread, handle))
@@ -136,9 +137,9 @@ class Scans:
         handle = self._handles.get(workspace.id)
         return handle if handle is not None and handle.running else None
 
-    def _background(self, workspace: Workspace, handle: ScanHandle) -> None:
+    def _background(self, workspace: Workspace, handle: ScanHandle, afresh: bool) -> None:
         try:
-            handle.finish(self._scan(workspace, handle, handle.report), None)
+            handle.finish(self._scan(workspace, handle, handle.report, afresh=afresh), None)
         except BraindexError as error:
             handle.finish(None, error)
         except BaseException as error:  # the thread's boundary: whoever waits gets the error
@@ -149,7 +150,14 @@ class Scans:
                 listener(workspace)
 
     def _scan(
-        self, workspace: Workspace, handle: ScanHandle, report: Progress, *, sync: bool = True, brief: bool = True
+        self,
+        workspace: Workspace,
+        handle: ScanHandle,
+        report: Progress,
+        *,
+        sync: bool = True,
+        brief: bool = True,
+        afresh: bool = False,
     ) -> ScanSummary:
         root = checked_root(workspace.path)
         OwnFolders((self._workspaces.data_folder,)).refuse(str(root))
@@ -163,7 +171,7 @@ class Scans:
                 self.mark_current(workspace, as_of)
                 handle.indexed()
 
-            job = Job(workspace, root, report, handle.stop, indexed, sync=sync, brief=brief)
+            job = Job(workspace, root, report, handle.stop, indexed, sync=sync, brief=brief, afresh=afresh)
             summary = self._workspaces.with_index(
                 workspace, lambda store: self._work.do(job, store, turn), writing=True
             )

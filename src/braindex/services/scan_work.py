@@ -46,7 +46,8 @@ class ScanParts:
 class Job:
     """What one scan is to do. `indexed` is called when every file is in the index.
 
-    With `sync=False` the vector index on disk is left for later; with `brief=False` no brief is made.
+    With `sync=False` the vector index on disk is left for later; with `brief=False` no brief is made; with
+    `afresh=True` the whole index is made anew.
     """
 
     workspace: Workspace
@@ -56,6 +57,7 @@ class Job:
     indexed: Callable[[], None]
     sync: bool = True
     brief: bool = True
+    afresh: bool = False
 
 
 class ScanWork:
@@ -73,7 +75,7 @@ class ScanWork:
         """
         started = time.monotonic()
         counts, report, published = Counts(), job.report, None
-        took_over = turn.joined is None or not self._is_current(job, store)
+        took_over = job.afresh or turn.joined is None or not self._is_current(job, store)
         if took_over:
             report = published = Published(self._workspaces.folder(job.workspace), job.report)
             counts = self._ingest(job, store, report)
@@ -133,7 +135,8 @@ class ScanWork:
         embedders = self._parts.embedders
         store.scan_started(now())
         try:
-            counts = bring_up_to_date(folder, store, embedders.of(job.workspace, stopped), embedders.local, scan)
+            embedder = embedders.of(job.workspace, stopped)
+            counts = bring_up_to_date(folder, store, embedder, embedders.local, scan, afresh=job.afresh)
         except (ScanStopped, StoreDamaged):
             raise
         except BraindexError as error:

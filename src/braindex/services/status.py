@@ -24,13 +24,13 @@ class Status:
         self._looks = looks
         self._memories = memories
 
-    def of(self, workspace: Workspace) -> ScanStatus:
+    def of(self, workspace: Workspace, look_seconds: float = LOOK_TIME) -> ScanStatus:
         """Waits for nothing but a short look at the disk and at the memory, and starts no scan.
 
         Raises what opening the workspace's index raises.
         """
         status = replace(self._scans.status(workspace), brief=self._briefs.state(workspace))
-        return replace(self._with_memory(status), freshness=self._freshness(status))
+        return replace(self._with_memory(status), freshness=self._freshness(status, look_seconds))
 
     def _with_memory(self, status: ScanStatus) -> ScanStatus:
         """How much is remembered; a memory that cannot be read hides nothing else."""
@@ -40,14 +40,14 @@ class Status:
             return replace(status, memory_error=str(error))
         return replace(status, notes=notes, episodes=episodes)
 
-    def _freshness(self, status: ScanStatus) -> str:
+    def _freshness(self, status: ScanStatus, look_seconds: float) -> str:
         """One line of what is known to be behind, "current" when nothing is."""
         if status.state == "never":
             return "never scanned; the first question or scan indexes it"
         if status.state == "running":
             return _running(status)
         look = self._looks.begun(status.workspace)
-        look.done.wait(LOOK_TIME)
+        look.done.wait(look_seconds)
         seen, words = (look.behind.seen, look.behind.words) if look.behind is not None else (None, "")
         if status.state == "complete":
             return _unknown(look.done.is_set(), look.error) or words or "current"

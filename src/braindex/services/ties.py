@@ -59,6 +59,11 @@ class Ties:
         lines = {note.id: self._changed(note.about) for note in notes}
         return {one: line for one, line in lines.items() if line}
 
+    def changed(self, ties: Iterable[About]) -> list[About]:
+        """Those of the ties that are not as they were when they were made. A file is read once for all of its own."""
+        by_path = sorted(ties, key=lambda one: one.path)
+        return [one for one in by_path if one.digest and self._moved(one)]
+
     def _of(self, text: str) -> list[About]:
         path, _, name = text.partition("::")
         if name:

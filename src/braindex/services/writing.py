@@ -9,8 +9,9 @@ from typing import Final
 from braindex.domain.cited import check_citations
 from braindex.domain.engines import Completion, Engine, EngineFailed, Engines, answer_seconds
 from braindex.domain.prompt import Quoted, system_message, user_message
-from braindex.domain.results import Source, Workspace
+from braindex.domain.results import Estimate, Source, Workspace
 from braindex.domain.routing import Route, RoutingRules, check_request, route
+from braindex.domain.tokens import count_tokens
 from braindex.domain.usage import NO_USAGE, EngineName, Usage
 from braindex.services.brief import Briefs
 from braindex.services.usage import UsageService
@@ -73,13 +74,33 @@ class Writer:
 
     def write(self, asked: Asked) -> Written:
         """The answer, or the reason why there are only sources. Never raises for an engine's failure."""
-        files = len({one.path for one in asked.sources if not one.is_memory})
-        chosen = route(asked.text, asked.use_cloud, files, self._rules(asked.root))
+        chosen = self._route(asked)
         log.info("route: %s (%s)", chosen.engine, chosen.reason.split("“")[0].strip())
         engine = self._engines.get(chosen.engine)
         if engine is None:
             return Written("none", chosen.reason)
         return self._ask(engine, chosen, asked)
+
+    def estimate(self, asked: Asked) -> Estimate:
+        """What `write` would cost; no engine is asked. Raises CloudRefused."""
+        chosen = self._route(asked)
+        engine = self._engines.get(chosen.engine)
+        if engine is None:
+            return Estimate("none", "", chosen.reason)
+        prefix = count_tokens(self._briefs.prefix(asked.workspace))
+        said = count_tokens(user_message(asked.text, asked.quote()).content)
+        cached, uncached = (
+            self._usage.cost(engine.name, engine.model, self._usage.now(), used)
+            for used in (
+                Usage(prefix + said, ANSWER_TOKENS, cache_hit_tokens=prefix, cache_miss_tokens=said),
+                Usage(prefix + said, ANSWER_TOKENS, cache_miss_tokens=prefix + said),
+            )
+        )
+        return Estimate(engine.name, engine.model, chosen.reason, prefix, said, ANSWER_TOKENS, cached, uncached)
+
+    def _route(self, asked: Asked) -> Route:
+        files = len({one.path for one in asked.sources if not one.is_memory})
+        return route(asked.text, asked.use_cloud, files, self._rules(asked.root))
 
     def _ask(self, engine: Engine, chosen: Route, asked: Asked) -> Written:
         prefix = system_message(self._briefs.text(asked.workspace))

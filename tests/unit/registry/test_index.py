@@ -1,3 +1,5 @@
+import contextlib
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -127,6 +129,30 @@ def test_totals_count_files_and_entities_by_language_and_kind(unit, file_of, sto
     assert totals.kinds == {"class": 1, "function": 1, "rule": 1}
     assert store.entity_count() == 3
     assert len(store.rows()) == 3
+
+
+def test_totals_are_those_of_the_content_whatever_an_earlier_scan_left(unit, file_of, store, tmp_path) -> None:
+    store.write([file_of("a.py", unit("a.py", "a"))])
+    store.scan_finished("2026-12-01T10:00:00+00:00")
+    assert store.totals().kinds == {"function": 1}
+    store.write([file_of("b.py", unit("b.py", "b", kind="class"))])
+    assert store.totals().kinds == {"class": 1, "function": 1}
+    store.scan_finished("2026-12-01T11:00:00+00:00")
+    with IndexStore.open(tmp_path / "workspace") as another:
+        assert another.totals() == store.totals()
+    store.clear()
+    assert store.totals().kinds == {}
+
+
+@pytest.mark.parametrize("left", ["", "{", "[1]", "[1, 2, 3]", "null", "7", 5])
+def test_counts_that_cannot_be_read_are_counted_anew(unit, file_of, store, tmp_path, left) -> None:
+    store.write([file_of("a.py", unit("a.py", "a"))])
+    store.scan_finished("2026-12-01T10:00:00+00:00")
+    with contextlib.closing(sqlite3.connect(tmp_path / "workspace" / INDEX_FILE)) as index:
+        index.execute("UPDATE meta SET value = ? WHERE key = 'counted'", (left,))
+        index.commit()
+    with IndexStore.open(tmp_path / "workspace") as another:
+        assert another.totals().kinds == {"function": 1}
 
 
 def test_files_come_back_as_they_were_recorded_and_touching_changes_only_their_times(file_of, store) -> None:

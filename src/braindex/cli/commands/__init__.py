@@ -27,6 +27,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "usage": "show what engines used and cost",
     "config": "list every setting: its value, where it came from and what it does",
     "doctor": "examine the installation, the data folder and every workspace's stores, and say what to do",
+    "dashboard": "open the local page: look at the memory and correct it",
     "serve": "run the MCP server on standard input and output",
     "completion": "print the script that completes commands in a shell",
 }

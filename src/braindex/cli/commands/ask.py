@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from braindex.cli.errors import DONE, LONGEST_MESSAGE
+from braindex.cli.explaining import explanation_lines
 from braindex.cli.invocation import Command, Invocation, add_json_option, add_workspace_option
 from braindex.cli.layout import answer_lines
 from braindex.cli.output import json_line, line, style
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kind", metavar="K", help="only this kind of entity, such as function or heading")
     parser.add_argument("--language", metavar="L", help="only this language, such as python or markdown")
     parser.add_argument("--no-answer", action="store_true", help="print the sources alone; no engine is asked")
+    parser.add_argument("--explain", action="store_true", help="say how the sources came to their order")
     add_json_option(parser)
 
 
@@ -95,7 +97,11 @@ def _answer(invocation: Invocation, workspace: Workspace, text: str) -> None:
     if invocation.arguments.json:
         json_line(answer.as_json())
     else:
-        line("\n".join(answer_lines(answer, style(sys.stdout, invocation.environ))))
+        look = style(sys.stdout, invocation.environ)
+        line("\n".join(answer_lines(answer, look)))
+        if answer.explanation is not None:
+            line("")
+            line("\n".join(explanation_lines(answer.explanation, look)).rstrip())
 
 
 def _answer_or_error(invocation: Invocation, workspace: Workspace, text: str) -> None:
@@ -125,6 +131,7 @@ def _question(arguments: argparse.Namespace, text: str) -> Question:
         kind=arguments.kind,
         language=arguments.language,
         write=not arguments.no_answer,
+        explain=arguments.explain,
     )
 
 

@@ -12,7 +12,7 @@ from braindex.server.definitions import WorkspaceArgument, define, result
 from braindex.server.errors import GuardedTool
 from braindex.server.render import forgotten_text
 from braindex.server.surroundings import ToolContext
-from braindex.server.threads import in_thread
+from braindex.services.threads import in_thread
 
 DESCRIPTION: Final = "Delete a note for good: one that is wrong, outdated or doubled, or that the user wants gone."
 OUTPUT: Final[dict[str, dict[str, Any]]] = {"workspace_id": {"type": "string"}, "forgotten": {"type": "object"}}

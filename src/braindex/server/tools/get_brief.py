@@ -10,8 +10,8 @@ from braindex.server.definitions import WorkspaceArgument, define, result
 from braindex.server.errors import GuardedTool
 from braindex.server.render import brief_text
 from braindex.server.surroundings import ToolContext
-from braindex.server.threads import in_thread
 from braindex.services.brief import BriefView
+from braindex.services.threads import in_thread
 
 DESCRIPTION: Final = (
     "The project's brief: what it is, its stack, architecture, conventions, key files and tests, in about 1,000 "

@@ -11,8 +11,8 @@ from braindex.server.definitions import WorkspaceArgument, define, result
 from braindex.server.errors import GuardedTool
 from braindex.server.render import notes_text
 from braindex.server.surroundings import ToolContext
-from braindex.server.threads import in_thread
 from braindex.services.notes import Listed
+from braindex.services.threads import in_thread
 
 DESCRIPTION: Final = "The notes, newest first, with ids and what has changed of that which they are about."
 PAGE: Final = 20

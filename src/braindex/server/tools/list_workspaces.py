@@ -8,7 +8,7 @@ from braindex.server.definitions import define, result
 from braindex.server.errors import GuardedTool
 from braindex.server.render import workspaces_text
 from braindex.server.surroundings import ToolContext
-from braindex.server.threads import in_thread
+from braindex.services.threads import in_thread
 
 DESCRIPTION: Final = "The known workspaces: id, name, path, counts and last scan. Finds the path behind an id or name."
 OUTPUT: Final[dict[str, dict[str, Any]]] = {"workspaces": {"type": "array", "items": {"type": "object"}}}

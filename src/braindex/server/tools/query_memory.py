@@ -13,7 +13,7 @@ from braindex.server.definitions import WorkspaceArgument, define, result
 from braindex.server.errors import GuardedTool
 from braindex.server.render import answer_text
 from braindex.server.surroundings import ToolContext
-from braindex.server.threads import in_cancellable_thread
+from braindex.services.threads import in_cancellable_thread
 
 DESCRIPTION: Final = (
     "Ask the memory of this codebase before searching or reading files. Answers where things are defined, "

@@ -11,8 +11,8 @@ from braindex.server.definitions import WorkspaceArgument, define, result
 from braindex.server.errors import GuardedTool
 from braindex.server.render import saved_text
 from braindex.server.surroundings import ToolContext
-from braindex.server.threads import in_thread
 from braindex.services.notes import Saved
+from braindex.services.threads import in_thread
 
 DESCRIPTION: Final = (
     "Remember a decision, convention, cause of a bug or the user's wish, for every later chat. One fact a note, in "

@@ -9,7 +9,7 @@ from braindex.server.definitions import WorkspaceArgument, bounded, define, resu
 from braindex.server.errors import GuardedTool
 from braindex.server.render import SKIPPED_IN_STATUS, status_text
 from braindex.server.surroundings import ToolContext
-from braindex.server.threads import in_thread
+from braindex.services.threads import in_thread
 
 DESCRIPTION: Final = (
     "How far a scan is and what the workspace holds: phase, files done and total, entities, files skipped "

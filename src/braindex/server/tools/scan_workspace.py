@@ -15,9 +15,9 @@ from braindex.server.errors import GuardedTool
 from braindex.server.refreshing import Refreshed, outcome
 from braindex.server.render import SKIPPED_IN_SUMMARY, progress_text, running_text, scan_text
 from braindex.server.surroundings import ToolContext
-from braindex.server.threads import ends_within, in_thread
 from braindex.services.brief import BriefView
 from braindex.services.scan import ScanHandle
+from braindex.services.threads import ends_within, in_thread
 
 DESCRIPTION: Final = (
     "Scan a workspace into memory, incrementally: parses what changed; indexing calls no model. "

@@ -12,9 +12,9 @@ from braindex.server.definitions import WorkspaceArgument, define, result
 from braindex.server.errors import GuardedTool
 from braindex.server.render import updated_text
 from braindex.server.surroundings import ToolContext
-from braindex.server.threads import in_cancellable_thread
 from braindex.server.tools.get_brief import structured
 from braindex.services.brief import BriefView
+from braindex.services.threads import in_cancellable_thread
 
 DESCRIPTION: Final = (
     "Replace the project's brief: made anew by the configured engine (up to minutes, and its cost) or from the index, "

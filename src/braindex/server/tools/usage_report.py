@@ -13,7 +13,7 @@ from braindex.server.definitions import define, result
 from braindex.server.errors import GuardedTool
 from braindex.server.render import workspace_line
 from braindex.server.surroundings import ToolContext
-from braindex.server.threads import in_thread
+from braindex.services.threads import in_thread
 
 DESCRIPTION: Final = (
     "What the memory's engines used and cost, by operation and engine: tokens, cache hits and misses, dollars, "

@@ -6,7 +6,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from braindex.server.threads import begun, ends_within, in_cancellable_thread, in_thread
+from braindex.services.threads import begun, ends_within, in_cancellable_thread, in_thread
 
 pytestmark = pytest.mark.anyio
 
