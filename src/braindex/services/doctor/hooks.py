@@ -30,7 +30,7 @@ def left(here: Installation) -> Iterator[Check]:
     yield waiting(found, time.time)
     if found.refused:
         folder = argument(str(conversations.refused_folder))
-        detail = f"{counted(found.refused, 'turn')} can never be stored, and were set aside in {folder}"
+        detail = f"{counted(found.refused, 'turn')} can never be stored: set aside in {folder}"
         remedy = f"read them, if you like, and delete {folder}: whatever else hooks leave is stored without them"
         yield Check(NAME, "broken", detail, remedy)
     yield from _failures(here.brain_dir / HOOKS_LOG)
