@@ -1,0 +1,140 @@
+"""What the documentation says, held against the program: commands, tools, links, examples."""
+
+import ast
+import asyncio
+import json
+import re
+from typing import Any
+
+import pytest
+from docs.reference import MARKER, PAGES, commands, merged
+from tests.docs.pages import DOCS, ROOT, Page, guides, page, pages
+
+from braindex.cli.dispatch import build_parser
+from braindex.server.create import create_server
+
+EVERY_PAGE = pytest.mark.parametrize("one", pages(), ids=lambda one: one.name)
+EVERY_GUIDE = pytest.mark.parametrize("one", guides(), ids=lambda one: one.name)
+
+
+def _hand_written(one: Page) -> str:
+    return one.text.partition(MARKER)[0]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_reference_says_what_the_program_says(name):
+    text = (DOCS / name).read_text(encoding="utf-8")
+    assert merged(text, PAGES[name]()) == text, "run `python docs/reference.py`"
+
+
+def test_every_command_is_named_in_a_guide():
+    """Beside the reference, which has them all: somebody has to be told what a command is for."""
+    told = "\n".join(_hand_written(one) for one in guides())
+    for parser, _ in commands(build_parser()):
+        name = parser.prog.removeprefix("braindex ")
+        group, _, action = name.rpartition(" ")
+        listed = rf"braindex {group} [\w| ]*\b{action}\b" if group else rf"braindex {name}\b"
+        assert re.search(listed, told), f"no guide names {parser.prog}"
+
+
+def test_every_tool_and_prompt_is_named_in_the_readme(app, tmp_path):
+    server = create_server(app, environ={}, cwd=tmp_path, home=tmp_path)
+    offered = [*asyncio.run(server.list_tools()), *asyncio.run(server.list_prompts())]
+    assert {one.name for one in offered} <= set(page("README.md").spans)
+
+
+@EVERY_PAGE
+def test_every_link_leads_somewhere(one):
+    for link in one.links:
+        if re.match(r"[a-z][a-z0-9+.-]*:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (one.path.parent / path).resolve() if path else one.path
+        assert target.exists(), f"{link}: there is no such file"
+        assert target.is_relative_to(ROOT), f"{link}: it leaves the repository"
+        if anchor:
+            assert anchor in Page(target).anchors, f"{link}: there is no such heading"
+
+
+@EVERY_GUIDE
+def test_every_command_line_is_understood(one, capsys):
+    for line, arguments in one.braindex_lines():
+        try:
+            build_parser().parse_args(arguments)
+        except SystemExit as leaving:
+            assert leaving.code == 0, f"{line}: {capsys.readouterr().err}"
+
+
+@EVERY_PAGE
+def test_every_json_example_is_json(one):
+    for block in one.blocks:
+        if block.language == "json":
+            json.loads(block.text)
+
+
+@EVERY_GUIDE
+def test_every_client_is_told_a_command_that_there_is(one, capsys):
+    for block in one.blocks:
+        if block.language == "json":
+            for arguments in _started(json.loads(block.text)):
+                try:
+                    build_parser().parse_args(arguments)
+                except SystemExit:
+                    pytest.fail(f"{arguments}: {capsys.readouterr().err}")
+
+
+@EVERY_GUIDE
+def test_every_python_example_imports_what_there_is(one):
+    examples = [block.text for block in one.blocks if block.language == "python"]
+    examples += [span for span in one.spans if span.startswith(("from braindex", "import braindex"))]
+    for example in examples:
+        imports = [node for node in ast.parse(example).body if isinstance(node, ast.Import | ast.ImportFrom)]
+        exec(compile(ast.Module(imports, []), one.name, "exec"), {})  # noqa: S102 - nothing but the imports
+
+
+@EVERY_PAGE
+def test_every_measurement_can_be_made(one):
+    """Each `python bench/….py` is a file, and has the options that the page gives it."""
+    text = one.text.replace("\\\n", " ")
+    for name, options in re.findall(r"python (bench/\w+\.py)((?:[^`\n]|`(?!\w))*)", text):
+        script = ROOT / name
+        assert script.is_file(), name
+        source = "".join(part.read_text(encoding="utf-8") for part in script.parent.glob(f"{script.stem}*.py"))
+        for option in re.findall(r"(?<!\S)--[a-z-]+", options):
+            assert f'"{option}"' in source, f"{name} {option}"
+
+
+def test_the_contents_of_the_site_are_all_pages():
+    listed = [
+        line.strip()
+        for block in page("docs/index.md").blocks
+        if block.language == "{toctree}"
+        for line in block.text.splitlines()
+        if line.strip() and not line.startswith(":")
+    ]
+    assert sorted(listed) == sorted(path.stem for path in DOCS.glob("*.md") if path.name != "index.md")
+
+
+def test_the_readme_begins_with_two_commands():
+    """`.ci/run` takes them from there: the first block under each heading, of one line."""
+    for heading, last in (("### Install and ask", "braindex ask"), ("### Install and test", "/pytest")):
+        under = page("README.md").text.partition(f"\n{heading}\n")[2]
+        block = re.search(r"^```\n(.*?)^```", under, re.MULTILINE | re.DOTALL)
+        assert block is not None
+        assert block[1].count("\n") == 1
+        assert last in block[1]
+
+
+def _started(value: Any) -> list[list[str]]:
+    """The arguments of braindex in a client's configuration."""
+    if isinstance(value, list):
+        return [found for one in value for found in _started(one)]
+    if not isinstance(value, dict):
+        return []
+    command = value.get("command")
+    found = [found for one in value.values() for found in _started(one)]
+    if isinstance(command, str) and re.search(r"(^|/)braindex$", command):
+        found.append(value.get("args", []))
+    if isinstance(command, str) and command.startswith("braindex "):
+        found.append(command.split()[1:])
+    return found
