@@ -7,10 +7,13 @@ import re
 from typing import Any
 
 import pytest
+from bench.costs import table
 from docs.reference import MARKER, PAGES, commands, merged
 from tests.docs.pages import DOCS, ROOT, Page, guides, page, pages
 
 from braindex.cli.dispatch import build_parser
+from braindex.domain.entities import KINDS
+from braindex.llm.prices import load_prices
 from braindex.server.create import create_server
 
 EVERY_PAGE = pytest.mark.parametrize("one", pages(), ids=lambda one: one.name)
@@ -102,6 +105,19 @@ def test_every_measurement_can_be_made(one):
         source = "".join(part.read_text(encoding="utf-8") for part in script.parent.glob(f"{script.stem}*.py"))
         for option in re.findall(r"(?<!\S)--[a-z-]+", options):
             assert f'"{option}"' in source, f"{name} {option}"
+
+
+def test_the_costs_are_those_of_the_price_table():
+    assert table(load_prices()) in page("docs/engines.md").text, "run `python bench/costs.py`"
+
+
+def test_every_capture_and_setting_of_a_query_is_explained():
+    told = set(page("docs/adding-a-language.md").spans)
+    queries = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("queries/*.scm"))
+    captures = {re.sub(r"^@definition\..*", "@definition.<kind>", one) for one in re.findall(r"@[a-z][\w.-]*", queries)}
+    assert captures - {"@theme"} <= told  # CSS's own at-rule, which is matched by its name
+    assert {one for one in re.findall(r"#set! (\w+)", queries)} <= told
+    assert KINDS - {"file", "note", "episode"} <= told
 
 
 def test_the_contents_of_the_site_are_all_pages():
