@@ -2,8 +2,8 @@
 
     python bench/costs.py [--prices FILE]
 
-Prints the table of docs/engines.md; tests/test_docs.py holds that it is the one there. How many tokens a question takes was
-measured by `python bench/engines.py` over braindex itself: two servers, ten questions each, eight sources or two.
+Prints the table of docs/engines.md; tests/test_docs.py holds that it is the one there. How many tokens a question takes
+was measured by `python bench/engines.py` over braindex itself: two servers, ten questions each, eight sources or two.
 """
 
 import argparse

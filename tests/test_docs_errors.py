@@ -31,7 +31,7 @@ INTERNAL = {
     "ForgetWhat": "no command and no tool forgets episodes",
     "NotASource": "no command and no tool takes a source",
 }
-LEAST_LETTERS = 9  # that a row quotes, so that it is about one message
+LEAST_LETTERS = 7  # that a row quotes, so that it is about one message
 
 
 def _errors(above: type[BraindexError] = BraindexError) -> Iterator[type[BraindexError]]:
