@@ -4,6 +4,7 @@ import ast
 import asyncio
 import json
 import re
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -13,6 +14,8 @@ from tests.docs.pages import DOCS, ROOT, Page, guides, page, pages
 
 from braindex.cli.dispatch import build_parser
 from braindex.domain.entities import KINDS
+from braindex.domain.question import QuestionType
+from braindex.domain.ranking import WEIGHTS
 from braindex.llm.prices import load_prices
 from braindex.server.create import create_server
 
@@ -111,6 +114,28 @@ def test_every_measurement_can_be_made(one):
         source = "".join(part.read_text(encoding="utf-8") for part in script.parent.glob(f"{script.stem}*.py"))
         for option in re.findall(r"(?<!\S)--[a-z-]+", options):
             assert f'"{option}"' in source, f"{name} {option}"
+
+
+@EVERY_GUIDE
+def test_every_citation_of_this_repository_is_right(one):
+    """Of what a page shows as output: `name` #path:line, where the path is one of ours."""
+    for name, path, line in re.findall(r"`(\w+)` #(src/braindex/[\w/.]+):(\d+)", one.text):
+        lines = (ROOT / path).read_text(encoding="utf-8").splitlines()
+        assert re.search(rf"\b(?:def|class) {name}\b", lines[int(line) - 1]), f"{name} #{path}:{line}"
+
+
+def test_the_weights_are_those_that_rank():
+    columns: tuple[QuestionType, ...] = ("phrase", "symbol", "action", "web")
+    rows = page("docs/retrieval.md").text.partition("| weight |")[2].partition("\n\n")[0].splitlines()[2:]
+    told: dict[tuple[str, str], float] = {}
+    for name, *cells in ([cell.strip() for cell in row.strip("|").split("|")] for row in rows):
+        told |= {(column, name): float(cell or 0) for column, cell in zip(columns, cells, strict=True)}
+    used = {
+        (column, field.name): getattr(WEIGHTS[column], field.name)
+        for column in columns
+        for field in fields(WEIGHTS[column])
+    }
+    assert told == used
 
 
 def test_the_costs_are_those_of_the_price_table():
