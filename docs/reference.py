@@ -18,7 +18,7 @@ from mcp.server import MCPServer
 from mcp_types import PromptArgument, Tool
 
 from braindex.bootstrap import build_app
-from braindex.cli.dispatch import build_parser
+from braindex.cli.parser import build_parser
 from braindex.config import load_settings
 from braindex.server.create import create_server
 

@@ -12,7 +12,7 @@ from bench.costs import table
 from docs.reference import MARKER, PAGES, commands, merged
 from tests.docs.pages import DOCS, ROOT, Page, guides, page, pages
 
-from braindex.cli.dispatch import build_parser
+from braindex.cli.parser import build_parser
 from braindex.domain.entities import KINDS
 from braindex.domain.question import QuestionType
 from braindex.domain.ranking import WEIGHTS

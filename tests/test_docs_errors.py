@@ -29,6 +29,7 @@ INTERNAL = {
     "ImpossibleCall": "a provider's numbers make no sense: the call is left out of the ledger, with a line in the log",
     "MergedIntoItself": "SameWorkspace is raised before it comes to that",
     "ForgetWhat": "no command and no tool forgets episodes",
+    "BodyTooLarge": "a browser is told so by its status before a page could show it",
     "NotASource": "no command and no tool takes a source",
 }
 LEAST_LETTERS = 7  # that a row quotes, so that it is about one message

@@ -27,7 +27,7 @@ _NAME_ONE: Final = (
     "Call again with `workspace`: the absolute path of the project's folder, or an id or name of `list_workspaces`. So "
     "that no call has to name it, the user can start the server with `--workspace PATH` or set BRAIN_WORKSPACE"
 )
-_UNNAMED: Final = (NoWorkspace, NamedWorkspaceUnusable, FolderRefused, UnknownWorkspace)
+_UNNAMED: Final = (NoWorkspace, NamedWorkspaceUnusable, FolderRefused)
 
 
 class GuardedTool(Tool):
@@ -77,8 +77,6 @@ class GuardedTool(Tool):
 
     def _told(self, error: UnexpectedToolError) -> ToolError:
         cause = error.__cause__
-        if isinstance(cause, _UNNAMED):
-            return told(f"{str(cause).rstrip('.')}. {_NAME_ONE}")
         if isinstance(cause, BraindexError):
             return told(told_to_agents(cause))
         LOG.error("%s failed unexpectedly", self.name, exc_info=cause)
@@ -97,10 +95,9 @@ def told(message: str) -> ToolError:
 def told_to_agents(error: BraindexError) -> str:
     """An expected failure in words that name an agent's tools, where its own name a person's commands."""
     if isinstance(error, UnknownWorkspace):
-        return (
-            f"no workspace is known as '{echoed(error.reference)}': list_workspaces names the known ones; of one that "
-            "is not known yet, give the absolute path"
-        )
+        return f"no workspace is known as '{echoed(error.reference)}'. {_NAME_ONE}"
+    if isinstance(error, _UNNAMED):
+        return f"{str(error).rstrip('.')}. {_NAME_ONE}"
     if type(error) is NoBrief:
         return f"{error}; query_memory answers without one, and starts that scan where there was none"
     if isinstance(error, NotAReference):

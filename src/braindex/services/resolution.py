@@ -79,7 +79,7 @@ class NoWorkspace(BraindexError):
         )
 
 
-class NothingCalled(UnknownWorkspace):
+class NothingThere(UnknownWorkspace):
     """A PATH on the command line that is neither there nor the name of a workspace."""
 
     def __init__(self, path: str) -> None:
@@ -160,7 +160,7 @@ def resolve_for_command(
         try:
             return workspaces.resolve(path)
         except UnknownWorkspace:
-            raise NothingCalled(path) from None
+            raise NothingThere(path) from None
     if reference:
         return workspaces.resolve(_plain_path(reference) if names_a_path(reference) else reference)
     return default_workspace(around, workspaces)

@@ -46,12 +46,15 @@ WITHOUT_STEP: Final = {
     "KeyUnusable": ARGUMENT,
     "LedgerNeeded": ARGUMENT,
     "LimitOutOfRange": STANDS,
+    "MemoryLost": ARGUMENT,
     "MergedIntoItself": "nothing was changed, and nothing has to be",
     "Missing": "an empty text is named",
     "NamedWorkspaceUnusable": ARGUMENT,
     "NoBrief": "told_to_agents adds it",
     "NoMemoryYet": INSIDE,
     "NoQuota": ARGUMENT,
+    "NoWorkspace": "told_to_agents adds it",
+    "NotACosine": STANDS,
     "NotAnId": STANDS,
     "NotAPage": STANDS,
     "NotAReference": "told_to_agents adds it",
@@ -61,13 +64,19 @@ WITHOUT_STEP: Final = {
     "OutOfCredit": ARGUMENT,
     "PathNotThere": "says where a path begins",
     "SectionFailed": "the old brief stands, and the engine's own failure is in it",
+    "StoreAdrift": ARGUMENT,
     "StoreDamaged": ARGUMENT,
     "StoreEmpty": INSIDE,
     "StoreError": ARGUMENT,
+    "StoreNoFile": INSIDE,
     "StoreReadOnly": "the permission that is needed follows, in words of two classes",
     "SyncStopped": CANCELLED,
     "TooFewLinks": STANDS,
     "TooLong": STANDS,
+    "BriefChanged": "says to look, then to decide anew",
+    "NoteChanged": "says to look at it as it is now",
+    "braindex.transport.failures.Unreachable": "its provider names the step",
+    "UnknownVersion": "the last few are kept, and listed",
     "UnknownFilter": "the known values are listed",
     "UnknownModel": ARGUMENT,
     "VectorIndexBusy": INSIDE,
@@ -91,6 +100,7 @@ WITH_A_SCAN: Final = {
     "ScanStopped": "says what the next one does",
     "StoreMissing": "there is no index yet",
     "SyncStopped": CANCELLED,
+    "UnknownFolder": "a person's command, in a log: a hook makes no workspace",
     "UnknownWorkspace": "a person's command; told_to_agents says it in tools",
     "VectorIndexUnavailable": INSIDE,
     "VectorMismatch": "nothing but a scan embeds anew",
@@ -115,12 +125,13 @@ def texts() -> dict[str, str]:
     for module in pkgutil.walk_packages(braindex.__path__, "braindex."):
         if not module.name.endswith("__main__") and not module.name.startswith(OTHER_SURFACES):
             importlib.import_module(module.name)
-    ours = {one for one in _classes(BraindexError) if one.__module__.startswith("braindex.")}
-    return {
-        one.__name__: _words(one)
-        for one in ours
-        if "__init__" in vars(one) and not one.__module__.startswith(OTHER_SURFACES)
-    }
+    ours = [one for one in set(_classes(BraindexError)) if one.__module__.startswith("braindex.")]
+    told: dict[str, str] = {}
+    for one in ours:
+        if "__init__" in vars(one) and not one.__module__.startswith(OTHER_SURFACES):
+            several = sum(other.__name__ == one.__name__ for other in ours) > 1
+            told[f"{one.__module__}.{one.__name__}" if several else one.__name__] = _words(one)
+    return told
 
 
 def _words(error: type[BraindexError]) -> str:

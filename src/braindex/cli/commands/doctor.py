@@ -13,7 +13,7 @@ from braindex.domain.display import safe_line, safe_path
 from braindex.domain.errors import BraindexError, UsageError
 from braindex.domain.health import Check, is_sound, report_as_json
 from braindex.domain.names import UnknownWorkspace
-from braindex.services.resolution import NothingCalled, names_a_path
+from braindex.services.resolution import NothingThere, names_a_path
 
 _STATE: Final = 6  # characters of the longest state
 _INDENT: Final = " " * (_STATE + 2)
@@ -55,7 +55,7 @@ def run(invocation: Invocation) -> int:
     except UnknownWorkspace:
         if not given.path_argument or names_a_path(given.path_argument):
             raise
-        raise NothingCalled(given.path_argument) from None
+        raise NothingThere(given.path_argument) from None
     return _told(found, invocation.environ, as_json=given.json)
 
 
