@@ -15,7 +15,8 @@ import pytest
 import braindex.registry
 from braindex.domain.memories import Note
 from braindex.registry.failures import StoreDamaged, StoreError, StoreReadOnly, StoreTooNew
-from braindex.registry.memory import KEPT_FILE, MEMORY_FILE, MemoryStore
+from braindex.registry.memory import MemoryStore
+from braindex.registry.memory_file import KEPT_FILE, MEMORY_FILE
 from braindex.registry.memory_tables import MIGRATIONS
 from braindex.registry.migrations import Migration, open_store
 

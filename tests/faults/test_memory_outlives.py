@@ -15,7 +15,8 @@ from braindex.domain.options import WorkspaceOptions
 from braindex.domain.results import Question, Workspace
 from braindex.embedding.bundled import BundledEmbedder
 from braindex.registry.index import INDEX_FILE, set_aside
-from braindex.registry.memory import MEMORY_FILE, MemoryStore
+from braindex.registry.memory import MemoryStore
+from braindex.registry.memory_file import MEMORY_FILE
 from braindex.services.scan import ScanParts, Scans
 from braindex.vectors.index import DenseIndexes
 

@@ -7,7 +7,7 @@ from tests.conftest import MakeProject, scanned
 
 from braindex.bootstrap import App
 from braindex.domain.brief import EntitiesMoved
-from braindex.registry.memory import MEMORY_FILE
+from braindex.registry.memory_file import MEMORY_FILE
 from braindex.services.brief_history import UnknownVersion
 
 SOURCE = "def first():\n    return 1\n\n\ndef second():\n    return 2\n"

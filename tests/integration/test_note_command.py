@@ -11,7 +11,7 @@ from braindex.bootstrap import App
 from braindex.cli.main import main
 from braindex.domain.memories import Episode, derived_id
 from braindex.domain.results import Workspace
-from braindex.registry.memory import MEMORY_FILE
+from braindex.registry.memory_file import MEMORY_FILE
 
 FILES = {
     "shop/dates.py": "def parse_date(text):\n    return text\n",

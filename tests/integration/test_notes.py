@@ -12,7 +12,7 @@ from braindex.config import load_settings
 from braindex.domain.errors import BraindexError
 from braindex.domain.memories import Episode, derived_id, now
 from braindex.domain.results import Question, Source, Workspace
-from braindex.registry.memory import MEMORY_FILE
+from braindex.registry.memory_file import MEMORY_FILE
 from braindex.server.create import create_server
 from braindex.services.notes import NotAnExport
 from braindex.services.ties import NothingTiedTo, TiedToMany

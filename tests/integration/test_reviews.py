@@ -25,7 +25,8 @@ from braindex.domain.usage import PICODOLLARS
 from braindex.forge.failures import NotARepository, UnknownRevision
 from braindex.llm.prices import load_prices
 from braindex.registry.failures import StoreLocked
-from braindex.registry.memory import BUSY_SECONDS, MemoryStore
+from braindex.registry.memory import MemoryStore
+from braindex.registry.memory_file import BUSY_SECONDS
 from braindex.services.memories import LOOK_SECONDS
 from braindex.services.reviewing.afterwards import ATTEMPTS, Aftermath, Afterwards
 from braindex.services.reviewing.review import NothingToReview

@@ -20,7 +20,8 @@ from braindex.registry.database import MOVE_AWAY, Database, Row
 from braindex.registry.failures import StoreDamaged, StoreError, StoreMissing
 from braindex.registry.files import Files
 from braindex.registry.index import MIGRATIONS as INDEX_MIGRATIONS
-from braindex.registry.memory import MemoryStore, kept_mark
+from braindex.registry.memory import MemoryStore
+from braindex.registry.memory_file import kept_mark
 from braindex.registry.memory_tables import MIGRATIONS as MEMORY_MIGRATIONS
 from braindex.registry.meta import Meta, ScanMarks
 from braindex.registry.migrations import Migration, applied, check_store, open_store

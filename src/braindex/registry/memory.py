@@ -29,33 +29,20 @@ from braindex.domain.memories import (
     checked_time,
 )
 from braindex.registry.database import Closing, Database
-from braindex.registry.disk import make_private_file, write_private
-from braindex.registry.failures import StoreDamaged, StoreError, StoreFailed, StoreFull, StoreReadOnly, file_identity
+from braindex.registry.disk import make_private_file
+from braindex.registry.failures import StoreError, file_identity
 from braindex.registry.memory_browsing import MemoryFilter
 from braindex.registry.memory_episodes import EpisodeFilter
-from braindex.registry.memory_tables import MIGRATIONS, MemoryTables
+from braindex.registry.memory_file import BUSY_SECONDS, MEMORY_FILE, NoMemoryYet, keep_mark, opened, size_of
+from braindex.registry.memory_tables import MemoryTables
 from braindex.registry.meta import GENERATION
-from braindex.registry.migrations import check_store, open_store
 
-MEMORY_FILE: Final = "memory.db"
-# A note that somebody asked to keep must not fail because others write: twice what an index waits.
-BUSY_SECONDS: Final = 30.0
 ENDED_FILE: Final = "memory.ended"  # beside it: says that nothing may be stored there, also where it is gone already
-# Beside it: the mark of the memory that something was first kept in, which has it too, so that one which was lost and
-# began anew is told from one in which nothing was ever kept.
-KEPT_FILE: Final = "memory.kept"
 PAGE: Final = 50
-_SMALLEST_PAGE: Final = 512  # https://www.sqlite.org/fileformat2.html#pages
 _ENDED: Final = "ended"
 _MARK: Final = "mark"
-_LARGEST_MARK: Final = 100  # bytes
 _EVERY_EPISODE: Final = EpisodeFilter()
 _EVERY_MEMORY: Final = MemoryFilter()
-
-
-class NoMemoryYet(StoreError):
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, f"{path} does not exist: nothing has been remembered of this workspace yet.")
 
 
 class MemoryEnded(StoreError):
@@ -111,7 +98,7 @@ class MemoryStore(Closing):
             raise MemoryWithoutHome(folder) if create else NoMemoryYet(folder / MEMORY_FILE)
         if create and (folder / ENDED_FILE).exists():
             raise MemoryEnded(folder / MEMORY_FILE)
-        database = _opened(folder, create=create, busy_seconds=busy_seconds)
+        database = opened(folder, create=create, busy_seconds=busy_seconds)
         try:
             database.sync_each_commit()
             store = cls(database)
@@ -125,7 +112,7 @@ class MemoryStore(Closing):
     def exists(folder: Path) -> bool:
         """Whether there is a memory, in whatever state: a log without its file and a link that leads nowhere count."""
         path = folder / MEMORY_FILE
-        return os.path.lexists(path) or _size(path.with_name(f"{path.name}-wal")) > 0
+        return os.path.lexists(path) or size_of(path.with_name(f"{path.name}-wal")) > 0
 
     @staticmethod
     def end(folder: Path) -> None:
@@ -136,7 +123,7 @@ class MemoryStore(Closing):
         make_private_file(folder / ENDED_FILE)
         if not MemoryStore.exists(folder):
             return
-        with _opened(folder, create=False) as database, database.transaction():
+        with opened(folder, create=False) as database, database.transaction():
             MemoryTables(database).meta.set(_ENDED, 1)
 
     @staticmethod
@@ -146,7 +133,7 @@ class MemoryStore(Closing):
         if not mark.exists():
             return
         if MemoryStore.exists(folder):
-            with _opened(folder, create=False) as database, database.transaction():
+            with opened(folder, create=False) as database, database.transaction():
                 MemoryTables(database).meta.forget(_ENDED)
         mark.unlink(missing_ok=True)
 
@@ -435,7 +422,7 @@ class MemoryStore(Closing):
         """
         if self._file is not None and file_identity(folder / MEMORY_FILE) == self._file:
             raise MergedIntoItself(self._database.path)
-        with _opened(folder, create=False) as other, other.snapshot(), self._writing():
+        with opened(folder, create=False) as other, other.snapshot(), self._writing():
             return self._tables.take_all(MemoryTables(other))
 
     @contextlib.contextmanager
@@ -456,72 +443,11 @@ class MemoryStore(Closing):
             self._tables.meta.add(GENERATION, 1)
             mark = self.mark() or secrets.token_hex(8)
             self._tables.meta.set(_MARK, mark)
-        _keep_mark(path.parent, mark)
+        keep_mark(path.parent, mark)
 
     def _changes(self) -> int:
         return int(self._database.value("SELECT total_changes()"))
 
 
-def kept_mark(folder: Path) -> str:
-    """The mark of the memory in which something was first kept in a workspace's folder; "" for none."""
-    try:
-        with (folder / KEPT_FILE).open("rb") as file:
-            return file.read(_LARGEST_MARK).decode("ascii", "replace").strip()
-    except OSError:
-        return ""
-
-
-def _keep_mark(folder: Path, mark: str) -> None:
-    """Notes the mark, unless that of another memory is there: that one's loss is still to be told. A mark that cannot
-    be written is no reason to refuse a note, and a folder that was dropped meanwhile stays dropped.
-    """
-    if not kept_mark(folder) and folder.is_dir():
-        with contextlib.suppress(StoreError):
-            write_private(folder / KEPT_FILE, f"{mark}\n")
-
-
 def _since(since: str | None) -> str | None:
     return None if since is None else checked_time("the beginning", since)
-
-
-def _opened(folder: Path, *, create: bool, busy_seconds: float = BUSY_SECONDS) -> Database:
-    path = folder / MEMORY_FILE
-    remedy = _remedy(path)
-    _look_first(path, remedy, create=create, busy_seconds=busy_seconds)
-    return open_store(path, MIGRATIONS, remedy=remedy, keep_copy=True, busy_seconds=busy_seconds)
-
-
-def _look_first(path: Path, remedy: str, *, create: bool, busy_seconds: float) -> None:
-    """Raises for a file that must stay as it is before anything opens it for writing."""
-    log = path.with_name(f"{path.name}-wal")
-    if _size(log) and not _size(path):  # in this order: a file is written before its log is
-        raise StoreDamaged(path, f"it is gone or empty, while its write-ahead log {log.name} is not", remedy)
-    if path.is_file() and not _size(path) and kept_mark(path.parent):
-        raise StoreDamaged(path, "it is empty, though notes or episodes were kept in it", remedy)
-    if path.is_symlink() and not path.exists():
-        raise StoreDamaged(path, "it is a link that leads nowhere", remedy)
-    if not path.exists() and not create:
-        raise NoMemoryYet(path)
-    if 0 < _size(path) < _SMALLEST_PAGE:  # SQLite takes it for empty and writes over it
-        raise StoreDamaged(path, f"it has only {_size(path)} bytes", remedy)
-    if _size(path):
-        with contextlib.suppress(StoreFull, StoreReadOnly, StoreFailed):  # opening it says so, or can do without
-            check_store(path, MIGRATIONS, remedy=remedy, busy_seconds=busy_seconds)
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
-
-
-def _remedy(path: Path) -> str:
-    """What to do with a damaged memory: only its owner can decide, so nothing is moved or deleted."""
-    copies = sorted(one.name for one in path.parent.glob(f"{path.name}.before-*") if one.suffix != ".partial")
-    kept = f"put a copy from before an upgrade in its place ({', '.join(copies)})" if copies else "put a backup there"
-    return (
-        "Notes and episodes cannot be rebuilt, so it was left as it is. Move it away together with its -wal and -shm "
-        f"files, then {kept}, or delete {KEPT_FILE} as well to begin with an empty memory; `sqlite3 {path.name} "
-        ".recover` may read what is left."
-    )

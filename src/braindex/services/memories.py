@@ -29,9 +29,10 @@ from braindex.domain.recall import SAME, WINDOW_DAYS, Recalled, names_in, scored
 from braindex.domain.results import Workspace
 from braindex.domain.secrets import redacted
 from braindex.registry.failures import StoreLocked
-from braindex.registry.memory import BUSY_SECONDS, MemoryStore, NoMemoryYet
+from braindex.registry.memory import MemoryStore
 from braindex.registry.memory_browsing import MemoryFilter
 from braindex.registry.memory_episodes import EpisodeFilter
+from braindex.registry.memory_file import BUSY_SECONDS, NoMemoryYet
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

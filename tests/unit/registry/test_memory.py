@@ -28,15 +28,14 @@ from braindex.domain.words import terms
 from braindex.registry.failures import StoreDamaged
 from braindex.registry.memory import (
     ENDED_FILE,
-    MEMORY_FILE,
     ForgetWhat,
     MemoryEnded,
     MemoryStore,
     MemoryWithoutHome,
     MergedIntoItself,
-    NoMemoryYet,
 )
 from braindex.registry.memory_episodes import EpisodeFilter
+from braindex.registry.memory_file import MEMORY_FILE, NoMemoryYet
 from braindex.registry.memory_tables import MIGRATIONS
 from braindex.registry.memory_vectors import UnfitVector
 from braindex.registry.migrations import open_store

@@ -15,7 +15,7 @@ from braindex.domain.results import Workspace
 from braindex.indexing.own_data import OwnFolders
 from braindex.registry.checks import RegistryHealth, StoreAdrift, StoreEmpty, described, registry_health
 from braindex.registry.failures import StoreDamaged, StoreError, StoreMissing
-from braindex.registry.memory import KEPT_FILE
+from braindex.registry.memory_file import KEPT_FILE
 from braindex.registry.scan_record import RECORD_FILE
 from braindex.registry.workspaces import MIN_SHORT_ID, REGISTRY_FILE, WORKSPACE_FILE
 from braindex.services.doctor.leftovers import size_of

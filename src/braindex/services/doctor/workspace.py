@@ -11,7 +11,8 @@ from braindex.domain.identity import short_id
 from braindex.registry.briefs import BriefUnreadable, read_brief
 from braindex.registry.checks import MemoryHealth, MemoryLost, StoreAdrift, memory_health
 from braindex.registry.failures import StoreDamaged, StoreError
-from braindex.registry.memory import KEPT_FILE, MEMORY_FILE, MemoryStore, kept_mark
+from braindex.registry.memory import MemoryStore
+from braindex.registry.memory_file import KEPT_FILE, MEMORY_FILE, kept_mark
 from braindex.services.doctor.parts import Subject, unusable
 
 BRIEF: Final = "brief"
