@@ -59,7 +59,7 @@ class Replay:
     def ordered(self, order: Order) -> AbstractContextManager[object]:
         """Inside, answers are made of the candidates that were kept, in another order."""
 
-        def replayed(_: retrieve.Retriever, text: str, *__: Any) -> retrieve.Retrieved:
+        def replayed(_: retrieve.Retriever, text: str, *__: Any, **___: Any) -> retrieve.Retrieved:
             given = self._given[analyse(text).whole]
             return retrieve.Retrieved(given[0], tuple(order(*given)))
 

@@ -61,7 +61,7 @@ def test_the_first_word_is_a_command(complete) -> None:
 
 
 def test_behind_a_command_come_its_actions(complete) -> None:
-    assert complete("note", "") == ["add", "list", "remove", "export", "import"]
+    assert complete("note", "") == ["add", "list", "show", "remove", "export", "import"]
 
 
 def test_a_dash_asks_for_the_options_of_the_place(complete) -> None:
