@@ -241,3 +241,63 @@ def test_the_server_that_an_entry_names_answers(box):
     )  # fmt: skip
     assert json.loads(done.stdout.splitlines()[0])["result"]["serverInfo"]["name"] == "braindex"
     assert shutil.which(entry["command"]) == str(box.command)
+
+
+class Examined:
+    """What doctor says of clients."""
+
+    def __init__(self, box: Box, **more: str) -> None:
+        done = subprocess.run(
+            [str(box.command), "doctor", "--quick", "--json"], cwd=box.project, env={**box.environ, **more},
+            capture_output=True, text=True, timeout=HUNG, check=False,
+        )  # fmt: skip
+        self.code = done.returncode
+        checks = [one for one in json.loads(done.stdout)["checks"] if one["name"] == "clients"]
+        self.found = [(one["state"], one["detail"], one["remedy"] or "") for one in checks]
+
+
+def test_doctor_says_nothing_of_clients_that_are_not_here(box):
+    assert Examined(box).found == []
+
+
+def test_doctor_names_a_client_that_is_not_connected_and_how_to_connect_it(box):
+    (box.home / ".cursor").mkdir()
+    [(state, detail, remedy)] = Examined(box).found
+    assert (state, detail) == ("note", "Cursor is not connected")
+    assert "`braindex setup cursor`" in remedy
+    assert box.run("cursor", "--yes").returncode == 0
+    assert Examined(box).found == [("ok", "Cursor (project) is connected, with hooks and rules", "")]
+    assert Examined(box, MEMORY_MODE="nonsense").found == [
+        ("ok", "Cursor (project) is connected, with hooks and rules", "")
+    ]
+
+
+def test_doctor_names_a_command_that_is_gone_and_the_remedy_helps(box):
+    assert box.run("zed", "windsurf", "--yes").returncode == 0
+    settings = box.home / ".config" / "zed" / "settings.json"
+    settings.write_text(settings.read_text().replace(str(box.command), "/gone/braindex"))
+    examined = Examined(box)
+    assert examined.code == 1
+    assert [one for one in examined.found if one[0] == "broken"] == [
+        (
+            "broken", "Zed (user) cannot start the server: there is no command /gone/braindex",
+            "`braindex setup zed --scope user` puts it right",
+        )
+    ]  # fmt: skip
+    assert box.run("zed", "--scope", "user", "--yes").returncode == 0
+    assert {state for state, _, _ in Examined(box).found} == {"ok"}
+
+
+def test_doctor_names_hooks_and_rules_that_are_missing(box):
+    assert box.run("claude-code", "--yes").returncode == 0
+    (box.project / ".claude" / "settings.json").unlink()
+    (box.project / "CLAUDE.md").write_text("# Mine\n")
+    found = Examined(box).found
+    assert ("note", "Claude Code (project) is connected, without hooks and rules") in [one[:2] for one in found]
+
+
+def test_doctor_names_a_clients_file_that_is_no_json(box):
+    (box.project / ".mcp.json").write_text("{")
+    [(state, detail, _)] = Examined(box).found
+    assert state == "broken"
+    assert "line 1, column 2 is no valid JSON" in detail

@@ -10,7 +10,7 @@ from typing import Final
 
 from braindex.cli.confirm import confirm
 from braindex.cli.errors import DONE, FAILED
-from braindex.cli.invocation import Command, Invocation, Mistaken, NoWorkingDirectory, add_json_option
+from braindex.cli.invocation import Command, Invocation, Mistaken, add_json_option
 from braindex.cli.output import json_line, line, note, style
 from braindex.cli.setup import plan
 from braindex.cli.setup.machine import clients_found, command_path, on_path, project_root, this_machine
@@ -68,11 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(invocation: Invocation) -> int:
-    try:
-        cwd: Path | None = invocation.cwd
-    except NoWorkingDirectory:
-        cwd = None
-    return set_up(invocation.arguments, invocation.environ, cwd)
+    return set_up(invocation.arguments, invocation.environ, invocation.cwd_if_any)
 
 
 def mistaken(call: Mistaken) -> int:

@@ -25,7 +25,7 @@ def with_values(text: str, steps: Steps, values: Mapping[str, Any]) -> str:
     Raises:
         InvalidJson, WrongShape: nothing can be put there.
     """
-    node, rest = _reached(parse(text), steps)
+    node, rest = reached(parse(text), steps)
     if rest:
         return added(text, node, _nested(rest[1:], dict(values)), rest[0])
     for key, value in values.items():
@@ -34,7 +34,7 @@ def with_values(text: str, steps: Steps, values: Mapping[str, Any]) -> str:
             text = added(text, node, value, key)
         elif there.node.value != value:
             text = replaced(text, there.node, value)
-        node, _ = _reached(parse(text), steps)
+        node, _ = reached(parse(text), steps)
     return text
 
 
@@ -50,7 +50,7 @@ def with_handler(text: str, steps: Steps, item: Mapping[str, Any], command: re.P
 
     An item is a handler with its `command`, or a group whose `hooks` are handlers. Raises as `with_values` does.
     """
-    node, rest = _reached(parse(text), steps, last="[")
+    node, rest = reached(parse(text), steps, last="[")
     if rest:
         return added(text, node, _nested(rest[1:], [dict(item)]), rest[0])
     ours = next(_handlers(node, command), None)
@@ -80,8 +80,8 @@ _Way = list[tuple[Node, Child]]
 """Containers and the child of each that is gone through, from the outermost on."""
 
 
-def _reached(root: Node, steps: Steps, last: str = "{") -> tuple[Node, Steps]:
-    """How far the steps lead: the last container that is there, and the steps that are not."""
+def reached(root: Node, steps: Steps, last: str = "{") -> tuple[Node, Steps]:
+    """How far the steps lead: the last container that is there, and the steps that are not. Raises WrongShape."""
     node = root
     for at, step in enumerate(steps):
         _expect(node, "{", steps[:at])

@@ -22,6 +22,7 @@ Read = Callable[[PurePath], bytes | None]
 class ClientFileUnusable(BraindexError):
     def __init__(self, path: PurePath, why: str) -> None:
         super().__init__(f"{safe_path(str(path))} was left as it is, and nothing else was written: {why}")
+        self.path, self.why = path, why
 
 
 @dataclass(frozen=True, slots=True)
