@@ -1,11 +1,16 @@
 """Memory outside the loop, in the real clients: what one conversation found out is in the next one's first request.
 
 usage: python bench/loop_clients.py --claude PATH --pi PATH [--project FOLDER]
+       python bench/loop_clients.py --setup [--claude PATH] [--pi PATH] [--gemini PATH]
 
 Both clients (npm: @anthropic-ai/claude-code, @earendil-works/pi-coding-agent) talk to a model on this machine. Each has
 two separate conversations in one workspace, with braindex's hooks and no tool of it; then Claude Code does the same
 task once with the memory as a tool, and once with hooks. Prints what the model was sent; exit code 1 where the first
 conversation's outcome is missing in the second's first request.
+
+With `--setup` nothing is written by this file: `braindex setup` connects the clients (npm: @google/gemini-cli as well),
+in the project and for the user, and each of them says whether it is; then the two conversations, with the hooks that
+setup wrote, and `braindex setup --remove`, after which no file is left of it.
 """
 
 import argparse
@@ -16,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +76,10 @@ class World:
             print(done.stdout[-2000:], done.stderr[-2000:], file=sys.stderr)
         return done.stdout
 
+    def said(self, command: list[str], **more: str) -> str:
+        """All that a command prints: some clients take the one stream, some the other."""
+        return self.run(["sh", "-c", '"$@" 2>&1', "sh", *command], **more)
+
     def stored(self) -> None:
         """When what hooks have left is stored."""
         waiting = self.brain / "hooks" / "waiting"
@@ -105,10 +115,66 @@ def pi(world: World, path: str, prompt: str, replies: list[Reply]) -> Any:
     (agent / "extensions").mkdir(parents=True, exist_ok=True)
     shutil.copy(EXTENSION, agent / "extensions" / "braindex.ts")
     with LoopbackModel(replies) as model:
-        provider = {
-            "baseUrl": model.url, "api": "anthropic-messages", "apiKey": "none", "models": [{"id": "loopback"}],
-        }  # fmt: skip
-        (agent / "models.json").write_text(json.dumps({"providers": {"here": provider}}))
+        tell_pi(world, model)
+        world.run([path, "--provider", "here", "--model", "loopback", "-p", prompt])
+        world.stored()
+        return model.requests
+
+
+def tell_pi(world: World, model: LoopbackModel) -> None:
+    """Where the model is."""
+    provider = {
+        "baseUrl": model.url, "api": "anthropic-messages", "apiKey": "none", "models": [{"id": "loopback"}],
+    }  # fmt: skip
+    agent = world.home / ".pi" / "agent"
+    agent.mkdir(parents=True, exist_ok=True)
+    (agent / "models.json").write_text(json.dumps({"providers": {"here": provider}}))
+
+
+def by_setup(folder: Path, paths: dict[str, str]) -> bool:
+    """Whether clients that `braindex setup` has connected are, by their own word and by what their model is sent."""
+    looks = {"claude-code": claude_connected, "gemini": gemini_connected}
+    talks = {"claude-code": claude_as_set_up, "pi": pi_as_set_up}
+    sound = True
+    for name, path in paths.items():
+        for scope in ("project", "user"):
+            world = World(folder / name / scope, None)
+            written = json.loads(world.braindex("setup", name, "--scope", scope, "--yes", "--json"))["files"]
+            if name in looks:
+                connected = looks[name](world, path)
+                print(f"{name:12} set up for the {scope:7}  connected, by its own word: {connected}")
+                sound &= bool(connected)
+            if name in talks:
+                sound &= two_conversations(name, partial(talks[name], world, path))
+            world.braindex("setup", "--remove", "--yes")
+            files = [Path(one["path"]) for one in written]
+            left = [str(one) for one in files if one.exists() and "braindex" in one.read_text()]
+            print(f"{name:12} {len(files)} files written; of them after --remove with a word of braindex: {len(left)}")
+            sound &= not left
+    return sound
+
+
+def claude_connected(world: World, path: str) -> bool:
+    """A project's servers wait for an approval, which only a terminal can give; that they are listed is enough then."""
+    said = world.said([path, "mcp", "list"])
+    return any("braindex" in line and ("Connected" in line or "Pending approval" in line) for line in said.splitlines())
+
+
+def gemini_connected(world: World, path: str) -> bool:
+    said = world.said([path, "mcp", "list"], GEMINI_CLI_TRUST_WORKSPACE="true")
+    return any("braindex" in line and "Connected" in line for line in said.splitlines())
+
+
+def claude_as_set_up(world: World, path: str, prompt: str, replies: list[Reply]) -> Any:
+    with LoopbackModel(replies) as model:
+        world.run([path, "-p", prompt], ANTHROPIC_BASE_URL=model.url)
+        world.stored()
+        return model.requests
+
+
+def pi_as_set_up(world: World, path: str, prompt: str, replies: list[Reply]) -> Any:
+    with LoopbackModel(replies) as model:
+        tell_pi(world, model)
         world.run([path, "--provider", "here", "--model", "loopback", "-p", prompt])
         world.stored()
         return model.requests
@@ -155,9 +221,14 @@ def main() -> None:
     parser.add_argument("--claude", help="the claude command")
     parser.add_argument("--pi", help="the pi command")
     parser.add_argument("--project", type=Path, help="a folder to work in instead of a small one")
+    parser.add_argument("--gemini", help="the gemini command, for --setup")
+    parser.add_argument("--setup", action="store_true", help="connect the clients by `braindex setup` instead")
     arguments = parser.parse_args()
     sound = []
     with tempfile.TemporaryDirectory() as folder:
+        if arguments.setup:
+            paths = {"claude-code": arguments.claude, "pi": arguments.pi, "gemini": arguments.gemini}
+            sys.exit(not by_setup(Path(folder), {name: path for name, path in paths.items() if path}))
         if arguments.claude:
             world = World(Path(folder) / "claude", arguments.project)
             sound.append(

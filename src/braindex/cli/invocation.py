@@ -83,6 +83,11 @@ class Invocation:
             raise NoWorkingDirectory
         return self._cwd
 
+    @property
+    def cwd_if_any(self) -> Path | None:
+        """The working directory, None where it is gone."""
+        return self._cwd
+
     def place(self, *references: str | None) -> Path:
         """The working directory, or NOWHERE where it is gone and one of these, or BRAIN_WORKSPACE, names a workspace
         without it. Raises NoWorkingDirectory.

@@ -23,6 +23,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "record": "store what a turn did, from standard input",
     "review": "review a change: what it touches, similar reviews, and an engine's verdict",
     "hook": "answer a client's hook: recall before a turn, record after it",
+    "setup": "connect IDEs and agents: write their MCP entry, hooks and rules, after showing them",
     "workspaces": "list, drop or merge known workspaces",
     "usage": "show what engines used and cost",
     "config": "list every setting: its value, where it came from and what it does",

@@ -4,11 +4,13 @@ import argparse
 import logging
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Final
 
 from braindex.cli.errors import DONE, FAILED
 from braindex.cli.invocation import Command, Invocation, Mistaken, WorkspaceNamedTwice, add_json_option
 from braindex.cli.output import Style, json_line, line, style
+from braindex.cli.setup.checking import client_checks
 from braindex.domain.display import safe_line, safe_path
 from braindex.domain.errors import BraindexError, UsageError
 from braindex.domain.health import Check, is_sound, report_as_json
@@ -56,7 +58,8 @@ def run(invocation: Invocation) -> int:
         if not given.path_argument or names_a_path(given.path_argument):
             raise
         raise NothingThere(given.path_argument) from None
-    return _told(found, invocation.environ, as_json=given.json)
+    checks = chain(client_checks(invocation.environ, invocation.cwd_if_any), found)
+    return _told(checks, invocation.environ, as_json=given.json)
 
 
 def mistaken(call: Mistaken) -> int:
@@ -65,7 +68,8 @@ def mistaken(call: Mistaken) -> int:
 
     remedy = "correct it (`braindex config` says where it was set); what else there is to examine depends on it"
     wrong = [Check("settings", "broken", one, remedy) for one in call.mistakes]
-    return _told([*wrong, *machine_checks()], call.environ, as_json=call.arguments.json)
+    found = (*wrong, *machine_checks(), *client_checks(call.environ, call.cwd))
+    return _told(found, call.environ, as_json=call.arguments.json)
 
 
 def _told(checks: Iterable[Check], environ: Mapping[str, str], *, as_json: bool) -> int:
