@@ -301,3 +301,11 @@ def test_doctor_names_a_clients_file_that_is_no_json(box):
     [(state, detail, _)] = Examined(box).found
     assert state == "broken"
     assert "line 1, column 2 is no valid JSON" in detail
+
+
+def test_what_the_user_has_to_know_is_said(box):
+    done = box.run("zed", "cursor", "--dry-run", "--json", BRAIN_DIR=str(box.home / "memory"), PATH="/nowhere")
+    notes = " ".join(json.loads(done.stdout)["notes"])
+    assert "not on this PATH" in notes
+    assert f"zed: no word from it says which project is open, so {box.project} is meant" in notes
+    assert "BRAIN_DIR is set here" in notes

@@ -121,11 +121,6 @@ def newline(text: str) -> str:
     return found.group() if found else "\n"
 
 
-def is_bare(text: str, container: Node) -> bool:
-    """Whether there is nothing in it, a comment neither."""
-    return not container.children and not text[container.start + 1 : container.end - 1].strip()
-
-
 class _Reader:
     """Reads values, knowing where each begins and ends."""
 

@@ -1,10 +1,11 @@
 """Changes of a JSON file by the names of its members: one way in, and the same way out."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from braindex.cli.setup.jsonc import Child, Node, added, is_bare, parse, replaced, without
+from braindex.cli.setup.jsonc import Child, Node, added, parse, replaced, without
 from braindex.domain.display import echoed
 from braindex.domain.errors import BraindexError
 
@@ -40,7 +41,8 @@ def with_values(text: str, steps: Steps, values: Mapping[str, Any]) -> str:
 
 def without_member(text: str, steps: Steps) -> str:
     """The text without a member, however often it is there, and without the objects that held nothing else."""
-    while (found := _found(parse(text), steps)) is not None:
+    # A client's file may have megabytes: what does not name it is not read.
+    while json.dumps(steps[-1]) in text and (found := _found(parse(text), steps)) is not None:
         text = _cut(text, found)
     return text
 
@@ -65,15 +67,15 @@ def with_handler(text: str, steps: Steps, item: Mapping[str, Any], command: re.P
 
 def without_handlers(text: str, steps: Steps, command: re.Pattern[str]) -> str:
     """The text without the handlers whose command is ours, and without what held nothing else."""
-    while True:
-        root = parse(text)
-        found = _found(root, steps)
+    while "hook" in text:
+        found = _found(parse(text), steps)
         if found is None or found[-1][1].node.kind != "[":
             return text
         ours = next(_handlers(found[-1][1].node, command), None)
         if ours is None:
             return text
         text = _cut(text, [*found, *_between(found[-1][1].node, ours)])
+    return text
 
 
 _Way = list[tuple[Node, Child]]
@@ -119,21 +121,17 @@ def _found(root: Node, steps: Steps) -> _Way | None:
 
 def _cut(text: str, way: _Way) -> str:
     """The text without the end of a way, and without the containers on it that have nothing else in them."""
-    for container, child in reversed(way):
-        alone = len(container.children) == 1
-        shorter = without(text, container, child)
-        rest = parse(shorter)
-        at_root = container is way[0][0]
-        if at_root or not alone or not _is_bare_at(shorter, rest, container.start):
-            return shorter
-    return text
+    last = len(way) - 1
+    while last and _holds_only(text, *way[last]):
+        last -= 1
+    return without(text, *way[last])
 
 
-def _is_bare_at(text: str, node: Node, start: int) -> bool:
-    """Whether the container that begins there, before which nothing has changed, has nothing in it."""
-    while node.start != start:
-        node = next(one.node for one in reversed(node.children) if one.node.start <= start)
-    return is_bare(text, node)
+def _holds_only(text: str, container: Node, child: Child) -> bool:
+    """Whether a container has that child alone, and no comment."""
+    end = child.node.end if child.comma is None else child.comma + 1
+    around = text[container.start + 1 : child.start] + text[end : container.end - 1]
+    return len(container.children) == 1 and not around.strip()
 
 
 def _handlers(array: Node, command: re.Pattern[str]) -> Iterator[list[Child]]:

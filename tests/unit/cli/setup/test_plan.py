@@ -283,3 +283,21 @@ def test_a_section_without_its_end_is_named():
 
 def row(name: str) -> ClientRow:
     return next(one for one in ROWS if one.name == name)
+
+
+def test_a_comment_keeps_an_object_that_would_be_empty():
+    one = chosen(row("claude-desktop"), MACHINES[0], "user")
+    path = one.parts[0].path
+    disk = Disk()
+    disk.files[path] = b'{"mcpServers": {/* mine */ "braindex": {"command": "old"}}}'
+    disk.carry_out(removed([one], disk.read))
+    assert disk.files[path] == b'{"mcpServers": {/* mine */}}'
+
+
+def test_a_member_that_is_there_twice_goes_twice():
+    one = chosen(row("claude-desktop"), MACHINES[0], "user")
+    path = one.parts[0].path
+    disk = Disk()
+    disk.files[path] = b'{"mcpServers": {"braindex": {}, "other": {}, "braindex": {}}}'
+    disk.carry_out(removed([one], disk.read))
+    assert parse(disk.files[path].decode()).value == {"mcpServers": {"other": {}}}
