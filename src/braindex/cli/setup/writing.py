@@ -59,7 +59,7 @@ def check_places(changes: Sequence[FileChange]) -> None:
 def write(change: FileChange) -> None:
     """Carries one change out, with the backup that it asks for.
 
-    A link is followed: the file that it leads to is replaced. Raises ChangedMeanwhile, ClientFileNotWritten.
+    A link is followed: the file that it leads to is replaced or deleted. Raises ChangedMeanwhile, ClientFileNotWritten.
     """
     if change.action == "keep":
         return
@@ -69,7 +69,7 @@ def write(change: FileChange) -> None:
             _put(Path(change.backup), change.before, like=target)
         _check_unchanged(change)
         if change.after is None:
-            os.unlink(change.path)
+            os.unlink(target)
             _remove_empty(Path(change.path).parent, change.root)
         else:
             target.parent.mkdir(parents=True, exist_ok=True)

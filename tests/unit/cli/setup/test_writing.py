@@ -53,6 +53,16 @@ def test_a_link_of_a_user_is_written_through(tmp_path):
     assert real.read_bytes() == b"new"
 
 
+def test_a_link_that_led_nowhere_leads_nowhere_again(tmp_path):
+    link = tmp_path / "settings.json"
+    link.symlink_to(tmp_path / "dotfiles" / "settings.json")
+    write(change(link, None, b"ours"))
+    assert (tmp_path / "dotfiles" / "settings.json").read_bytes() == b"ours"
+    write(change(link, b"ours", None))
+    assert link.is_symlink()
+    assert not link.exists()
+
+
 @pytest.mark.parametrize("linked", ["file", "folder"])
 def test_a_link_out_of_the_project_is_refused(tmp_path, linked):
     root, outside = tmp_path / "shop", tmp_path / "outside"
