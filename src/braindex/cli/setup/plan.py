@@ -83,7 +83,9 @@ def as_text(path: PurePath, content: bytes | None) -> tuple[str, bytes]:
     try:
         return content[len(mark) :].decode("utf-8"), mark
     except UnicodeDecodeError as error:
-        raise ClientFileUnusable(path, f"it is not UTF-8 text (byte {error.start + len(mark)})") from error
+        raise ClientFileUnusable(
+            path, f"it is not UTF-8 text (byte {error.start + len(mark)}); save it as UTF-8"
+        ) from error
 
 
 @dataclass(slots=True)
