@@ -137,7 +137,10 @@ class _Reader:
         word = _WORD.match(self._text, at)
         if word is None:
             raise InvalidJson(self._text, at, "a value")
-        return Node("", at, word.end(), json.loads(word.group()))
+        try:
+            return Node("", at, word.end(), json.loads(word.group()))
+        except ValueError:  # Python reads no number of more than 4,300 digits
+            raise InvalidJson(self._text, at, "a shorter number") from None
 
     def _container(self, kind: str, start: int, depth: int) -> Node:
         children: list[Child] = []

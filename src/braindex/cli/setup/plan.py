@@ -132,7 +132,7 @@ def _put_in(file: _File, read: Read) -> FileChange:
     before = read(file.path)
     text, mark = as_text(file.path, before)
     after = _guarded(file, file.applied, text)
-    content = mark + after.encode("utf-8")
+    content = mark + _encoded(file, after)
     if before is not None and after == text:
         return _change(file, "keep", before, before)
     if before is None:
@@ -151,7 +151,7 @@ def _is_to_be_kept(file: _File, text: str, read: Read) -> bool:
 def _taken_out(file: _File, read: Read) -> FileChange | None:
     """None where there is nothing of ours in it."""
     before = read(file.path)
-    if before is None:
+    if before is None or b"braindex" not in before:  # what cannot be edited is of no concern where we are not in it
         return None
     text, mark = as_text(file.path, before)
     bare = _guarded(file, file.stripped, text)
@@ -162,7 +162,7 @@ def _taken_out(file: _File, read: Read) -> FileChange | None:
         return _change(file, "restore", before, original, drops_backup=True)
     if file.holds_nothing(bare) and read(backup_of(file.path)) is None:
         return _change(file, "delete", before, None)
-    return _change(file, "change", before, mark + bare.encode("utf-8"), makes_backup=True)
+    return _change(file, "change", before, mark + _encoded(file, bare), makes_backup=True)
 
 
 def _original(file: _File, bare: str, read: Read) -> bytes | None:
@@ -177,6 +177,14 @@ def _original(file: _File, bare: str, read: Read) -> bytes | None:
     except BraindexError:
         return None
     return content if same else None
+
+
+def _encoded(file: _File, text: str) -> bytes:
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        why = "it would have to name a path that is not UTF-8, which JSON cannot hold"
+        raise ClientFileUnusable(file.path, why) from error
 
 
 def _change(

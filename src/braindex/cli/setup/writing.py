@@ -40,6 +40,8 @@ class ClientFileNotWritten(BraindexError):
 def read_file(path: PurePath) -> bytes | None:
     """The bytes of a file, None where there is none. Raises ClientFileUnusable."""
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
+            raise ClientFileUnusable(path, "it cannot be read (it is no regular file)")
         with open(path, "rb") as file:
             return file.read()
     except (FileNotFoundError, NotADirectoryError):

@@ -244,6 +244,7 @@ def test_a_second_backup_is_made_where_the_file_was_changed_since():
     [
         (b'{\n  "a": 1\n  "b": 2\n}', "line 3, column 3 is no valid JSON"),
         (b'{"a": "\xff"}', "it is not UTF-8 text"),
+        (b'{"a": ' + b"1" * 5000 + b"}", "line 1, column 7 is no valid JSON: a shorter number was expected"),
         (b"[]", "the whole is an array, where an object belongs"),
         (b'{"mcpServers": []}', "`mcpServers` is an array, where an object belongs"),
         (b'{"mcpServers": {"braindex": "x"}}', "`mcpServers.braindex` is a plain value, where an object belongs"),
@@ -254,6 +255,18 @@ def test_what_cannot_be_edited_is_named_and_nothing_is_written(holds, why):
     disk = filled(one, holds, b"")
     with pytest.raises(ClientFileUnusable, match=f"claude_desktop_config.json was left as it is.*{why}"):
         set_up([one], disk.read)
+
+
+def test_what_cannot_be_edited_is_of_no_concern_to_removing_where_we_are_not_in_it():
+    one = chosen(row("windsurf"), MACHINES[0], "user")
+    disk = filled(one, b'{"x" 1}', b"\xff")
+    assert removed([one], disk.read) == []
+
+
+def test_a_path_that_json_cannot_hold_is_refused():
+    one = Chosen(row("zed"), "user", At(MACHINES[0], PurePosixPath("/work/a\udcff"), "/opt/braindex"))
+    with pytest.raises(ClientFileUnusable, match="not UTF-8"):
+        set_up([one], Disk().read)
 
 
 def test_hooks_of_another_shape_are_named():

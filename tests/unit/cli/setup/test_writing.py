@@ -125,3 +125,10 @@ def test_a_file_in_the_place_of_a_folder_is_named(tmp_path):
     assert read_file(tmp_path / ".cursor" / "mcp.json") is None
     with pytest.raises(ClientFileNotWritten, match=r"mcp.json could not be written"):
         write(change(tmp_path / ".cursor" / "mcp.json", None, b"{}"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names on this system")
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "mcp.json")
+    with pytest.raises(ClientFileUnusable, match="no regular file"):
+        read_file(tmp_path / "mcp.json")
