@@ -139,12 +139,24 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class OwnFile:
-    """A whole file of braindex's own; `mark` tells it from one that a user wrote under its name."""
+    """A whole file of braindex's own; `mark` tells it from one that a user wrote under its name.
+
+    `command` is what of the text differs from one installation to another.
+    """
 
     path: PurePath
     text: str
     mark: str
     purpose: Purpose = "rules"
+    command: str = ""
+
+    def is_edited(self, text: str) -> bool:
+        """Whether a text says more than what is written for one installation or another."""
+        if not self.command:
+            return text != self.text
+        head, _, tail = self.text.partition(self.command)
+        between = text[len(head) : len(text) - len(tail)]
+        return not (text.startswith(head) and text.endswith(tail) and "\n" not in between)
 
     def applied(self, text: str) -> str:
         if text and self.mark not in text:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final, Literal
 
-from braindex.cli.setup.parts import Part, Section, ServerEntry
+from braindex.cli.setup.parts import OwnFile, Part, Section, ServerEntry
 from braindex.cli.setup.rows import ROWS, At, ClientRow, Scope
 from braindex.domain.display import safe_path
 from braindex.domain.errors import BraindexError
@@ -115,6 +115,11 @@ class _File:
     def holds_nothing(self, text: str) -> bool:
         return any(part.holds_nothing(text) for part in self.parts)
 
+    @property
+    def own(self) -> OwnFile | None:
+        """The part that is the whole file, where it is one of braindex's own."""
+        return next((part for part in self.parts if isinstance(part, OwnFile)), None)
+
 
 def _files(chosen: Iterable[Chosen]) -> list[_File]:
     found: dict[PurePath, _File] = {}
@@ -141,7 +146,11 @@ def _put_in(file: _File, read: Read) -> FileChange:
 
 
 def _is_to_be_kept(file: _File, text: str, read: Read) -> bool:
-    """Whether a file's text is worth a backup: not where it was made by us, or the one before it says the same."""
+    """Whether a file's text is worth a backup: not where it was made by us, or the one before it says the same. What a
+    user wrote into a file of our own cannot be told from an older text of ours, so that one always is.
+    """
+    if (own := file.own) is not None:
+        return own.is_edited(text)
     bare = _guarded(file, file.stripped, text)
     if bare == text:
         return True
@@ -160,9 +169,22 @@ def _taken_out(file: _File, read: Read) -> FileChange | None:
     original = _original(file, bare, read)
     if original is not None:
         return _change(file, "restore", before, original, drops_backup=True)
+    if (own := file.own) is not None:
+        return _change(file, "delete", before, None, makes_backup=own.is_edited(text))
     if file.holds_nothing(bare) and read(backup_of(file.path)) is None:
         return _change(file, "delete", before, None)
-    return _change(file, "change", before, mark + _encoded(file, bare), makes_backup=True)
+    makes_backup = not _has_own_of_ours(file, read)
+    return _change(file, "change", before, mark + _encoded(file, bare), makes_backup=makes_backup)
+
+
+def _has_own_of_ours(file: _File, read: Read) -> bool:
+    """Whether the backup holds an entry of braindex that a user wrote: nothing else has it any more."""
+    content = read(backup_of(file.path))
+    try:
+        text, _ = as_text(file.path, content)
+        return content is not None and file.stripped(text) != text
+    except BraindexError:
+        return False
 
 
 def _original(file: _File, bare: str, read: Read) -> bytes | None:

@@ -143,7 +143,7 @@ def _antigravity_hooks(at: At, path: PurePath) -> Hooks:
 def _pi_extension(at: At, path: PurePath) -> OwnFile:
     text = files("braindex.cli.clients").joinpath("pi_extension.ts").read_text(encoding="utf-8")
     quoted = '"' + at.command.replace("\\", "/").replace('"', '\\"') + '"'
-    return OwnFile(path, text.replace('?? "braindex"', f"?? {quoted}"), PI_MARK, "hooks")
+    return OwnFile(path, text.replace('?? "braindex"', f"?? {quoted}"), PI_MARK, "hooks", command=quoted)
 
 
 def _cursor_project(at: At) -> Sequence[Part]:

@@ -25,8 +25,9 @@ def diff(change: FileChange) -> str:
 
 
 def change_lines(change: FileChange, shown: Style) -> Iterator[str]:
-    """A heading, and the diff below it."""
-    yield shown.bold(f"{change.action} {safe_path(str(change.path))}") + f"  ({', '.join(change.clients)})"
+    """A heading, which names the backup, and the diff below it."""
+    kept = f"; as it was: {safe_path(change.backup.name)}" if change.makes_backup else ""
+    yield shown.bold(f"{change.action} {safe_path(str(change.path))}") + f"  ({', '.join(change.clients)}{kept})"
     for line in diff(change).split("\n")[2:]:
         yield shown.accent(line) if line.startswith("+") else shown.dim(line) if line.startswith(" ") else line
 

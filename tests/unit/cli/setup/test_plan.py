@@ -314,3 +314,35 @@ def test_a_member_that_is_there_twice_goes_twice():
     disk.files[path] = b'{"mcpServers": {"braindex": {}, "other": {}, "braindex": {}}}'
     disk.carry_out(removed([one], disk.read))
     assert parse(disk.files[path].decode()).value == {"mcpServers": {"other": {}}}
+
+
+def test_an_entry_of_braindex_that_a_user_wrote_stays_in_the_backup_when_all_of_it_is_taken_out():
+    one = chosen(row("claude-code"), MACHINES[0], "project")
+    disk = Disk()
+    path = PurePosixPath("/work/shop/.mcp.json")
+    written = b'{"mcpServers": {"braindex": {"command": "mine"}}, "a": 1}\n'
+    disk.files[path] = written
+    disk.carry_out(set_up([one], disk.read))
+    disk.files[path] = disk.files[path].replace(b'"a": 1', b'"a": 2')
+    disk.carry_out(removed([one], disk.read))
+    assert b"braindex" not in disk.files[path]
+    assert b'"a": 2' in disk.files[path]
+    assert disk.files[backup_of(path)] == written
+
+
+def test_what_a_user_wrote_into_a_file_of_ours_is_kept_beside_it():
+    one = chosen(row("cursor"), MACHINES[0], "project")
+    disk = Disk()
+    disk.carry_out(set_up([one], disk.read))
+    path = PurePosixPath("/work/shop/.cursor/rules/braindex.mdc")
+    edited = disk.files[path] + b"- mine\n"
+    disk.files[path] = edited
+    disk.carry_out(set_up([one], disk.read))
+    assert b"- mine" not in disk.files[path]
+    assert disk.files[backup_of(path)] == edited
+    disk.carry_out(removed([one], disk.read))
+    assert disk.files == {backup_of(path): edited}
+    disk.carry_out(set_up([one], disk.read))
+    disk.files[path] = edited
+    disk.carry_out(removed([one], disk.read))
+    assert disk.files == {backup_of(path): edited}
