@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 WITHOUT = "no Chromium is installed (apt-get install chromium), and CHROMIUM names none"
@@ -53,13 +53,20 @@ class Watched:
             self.faults.append(f"request: {url}")
 
 
-def axe_faults(page: Page) -> list[str]:
-    """The serious faults that axe-core finds on a page, each with its places.
+def visit(page: Page, place: str) -> None:
+    """Goes to a view and stays until what it fetches by itself has come: htmx asks for it before the page has loaded."""
+    page.goto(place)
+    expect(page.locator(".htmx-request, .htmx-swapping, .htmx-settling")).to_have_count(0)
+
+
+def axe_faults(page: Page, *rules: str) -> list[str]:
+    """The serious faults that axe-core finds on a page (by some of its rules, if they are named), each with its places.
 
     Its script is run by the debugger, which the page's policy does not bind.
     """
     page.evaluate(AXE.read_text(encoding="utf-8"))
-    found: Any = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    options = {"resultTypes": ["violations"], **({"runOnly": list(rules)} if rules else {})}
+    found: Any = page.evaluate("options => axe.run(document, options)", options)
     return [
         f"{one['id']}: {one['help']}: {[node['html'][:120] for node in one['nodes'][:3]]}"
         for one in found["violations"]
