@@ -185,6 +185,18 @@ def told(requests: list[dict[str, Any]], wanted: str) -> bool:
     return bool(requests) and wanted in json.dumps(requests[0]["messages"], ensure_ascii=False)
 
 
+def block(requests: list[dict[str, Any]], wanted: str) -> str:
+    """What braindex put before the first request that holds it, from its first line on: 12 lines at most."""
+    parts = [part for one in requests[0]["messages"] for part in _texts(one["content"])]
+    text = next(part for part in parts if wanted in part)
+    begins = max(text.rfind("braindex recalled", 0, text.index(wanted)), 0)
+    return "\n".join(text[begins:].splitlines()[:12])
+
+
+def _texts(content: Any) -> list[str]:
+    return [content] if isinstance(content, str) else [part["text"] for part in content if part.get("type") == "text"]
+
+
 def size(requests: list[dict[str, Any]]) -> int:
     """Tokens that the model was sent in all of them, without the client's own tools and system prompt."""
     return sum(count_tokens(json.dumps(one["messages"], ensure_ascii=False)) for one in requests)
@@ -201,6 +213,8 @@ def two_conversations(name: str, talk: Any) -> bool:
     print(
         f"{name:12} second: {len(second)} model call(s), outcome in its first: {known}, tool calls for it: {len(tools)}"
     )
+    if known:
+        print("    " + "\n    ".join(block(second, OUTCOME).strip().splitlines()))
     return known and not told(first, OUTCOME)
 
 

@@ -24,6 +24,7 @@ _NOTHING: Final = {
     "Development & Testing": "Nothing in the index says how this project is built or tested.",
     "Future Roadmap": "Nothing in the index says what is planned.",
 }
+NOTHING_FOUND: Final = frozenset(_NOTHING.values())  # what a section says that has nothing to say
 # What a section may take of the size, against the others: structure tells an agent more than plans do.
 _SHARES: Final = {
     "Overview": 8, "Technical Stack": 10, "Core Architecture": 19, "Primary Conventions": 11, "Purpose": 10,

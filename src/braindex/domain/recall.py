@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from braindex.domain.brief import NOTHING_FOUND
 from braindex.domain.citations import citation
 from braindex.domain.display import safe, safe_line, safe_path, shortened
 from braindex.domain.excerpts import excerpt
@@ -219,9 +220,10 @@ def _place(one: Place) -> str:
 
 def _told_brief(brief: str, budget: int) -> list[str]:
     """The beginning of a brief, by whole sections: its first ones say what the project is. Where it is cut, it says so;
-    a first section that alone is too long is cut at a line. Nothing where not even a line fits.
+    a first section that alone is too long is cut at a line. Nothing where not even a line fits. Sections in which
+    nothing was found are left out.
     """
-    sections = _sections([f"  {line}" for line in _clean(brief)])
+    sections = [one for one in _sections([f"  {line}" for line in _clean(brief)]) if not _found_nothing(one)]
     everything = [line for section in sections for line in section]
     if _size(everything) <= budget:
         return everything
@@ -243,6 +245,11 @@ def _sections(lines: Sequence[str]) -> list[list[str]]:
             found.append([])
         found[-1].append(line)
     return found
+
+
+def _found_nothing(section: Sequence[str]) -> bool:
+    said = [line.strip() for line in section if line.strip()]
+    return len(said) > 1 and NOTHING_FOUND.issuperset(said[1:])
 
 
 def _whole_lines(lines: Sequence[str], budget: int) -> list[str]:

@@ -55,6 +55,13 @@ def test_a_brief_that_fits_is_told_whole_and_says_nothing_of_a_cut() -> None:
     assert headings_and_texts(found) == ["#", "##", "word", "##", "word", "##", "word"]
 
 
+def test_sections_of_a_brief_in_which_nothing_was_found_are_not_told() -> None:
+    brief = "# Shop\n\n## Overview\nSells apples.\n\n## Purpose\nNothing in the index says what this project is for.\n"
+    assert headings_and_texts(block(brief=brief)) == ["#", "##", "Sells"]
+    told = block(brief=brief.replace("Nothing in", "People like apples. Nothing in"))
+    assert headings_and_texts(told) == ["#", "##", "Sells", "##", "People"]
+
+
 def test_a_first_section_that_is_too_long_is_cut_at_a_line() -> None:
     long = "# Shop\n\n## Overview\n" + "\n".join(f"line {at} " + "word " * 30 for at in range(40))
     assert headings_and_texts(block(brief=long)) == ["#", "##", *["line"] * 10, "(cut"]
