@@ -73,6 +73,57 @@ def test_false_citations_are_taken_out_and_counted(deepseek, make_app, make_proj
     assert "3 citations that no source holds were removed" in answer.reason
 
 
+SECRETS = {
+    "in a signature": ("src/pay.py", 'CARD_API_KEY = "sk-abcdefghijklmnop1234"\n', "sk-abcdefghijklmnop1234"),
+    "cut in a signature": ("src/pay.py", f'CARD_API_KEY = "{"wJalrXUtnFEMI" * 30}"\n', "wJalrXUtnFEMI"),
+    "in a body": (
+        "src/pay.py",
+        'def charge_card(card):\n    """Charge a card."""\n    return post(card, password="hunter2!")\n',
+        "hunter2!",
+    ),
+    "behind a name on the line above": (
+        "src/pay.js",
+        "function chargeCard(card) {\n  return post(card, {\n    password:\n      'Zt9kQ2'\n  })\n}\n",
+        "Zt9kQ2",
+    ),
+    "in a class that is cited by its header": (
+        "src/pay.py",
+        "class CardCharger:\n    url = 'https://bob:s3cr3t@bank/charge'\n" + "    charge = 1\n" * 80,
+        "s3cr3t",
+    ),
+    "in a text": ("pay.yaml", "# how a card is charged\ncard_token: a1b2c3d4e5f6\n", "a1b2c3d4e5f6"),
+    "in a document": ("PAY.md", "# How a card is charged\n\nWith `token=a1b2c3d4e5f6` a card.\n", "a1b2c3d4e5f6"),
+}
+
+
+@pytest.mark.parametrize("where", SECRETS)
+def test_a_secret_in_a_source_is_not_sent_to_an_engine_and_citations_hold(where, deepseek, make_app, make_project):
+    path, text, secret = SECRETS[where]
+    deepseek.answer_text = f"See #{path}:1."
+    app = make_app(**cloud(deepseek))
+    workspace = scanned(app, make_project({path: text, "README.md": "# Shop\n"}))
+    answer = ask(app, workspace)
+    (system, user) = deepseek.requests[0].body["messages"]
+    assert path in user["content"]
+    assert "[redacted]" in user["content"]
+    assert secret not in json.dumps([one.body for one in deepseek.requests])
+    assert system["content"] == app.briefs.prefix(workspace)
+    assert (answer.removed, answer.answer) == (0, f"See #{path}:1.")
+
+
+def test_a_secret_in_a_note_or_in_a_brief_by_hand_is_not_sent_to_an_engine(deepseek, make_app, make_project):
+    app = make_app(**cloud(deepseek))
+    workspace = scanned(app, make_project(PROJECT))
+    app.notes.save(workspace, "The card is charged with password=hunter2! at the bank")
+    app.briefs.update(workspace, "# Shop\n\nThe bank is https://bob:s3cr3t@bank/charge.")
+    app.finish(30)
+    first, second = ask(app, workspace), ask(app, workspace)
+    assert first.sources == second.sources
+    sent = [one.body["messages"] for one in deepseek.requests]
+    assert not [secret for secret in ("hunter2!", "s3cr3t") if secret in json.dumps(sent)]
+    assert {one[0]["content"] for one in sent} == {app.briefs.prefix(workspace)}
+
+
 def test_nothing_relevant_calls_no_engine(deepseek, make_app, make_project):
     app = make_app(**cloud(deepseek))
     workspace = scanned(app, make_project(PROJECT))

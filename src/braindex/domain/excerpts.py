@@ -31,13 +31,17 @@ def excerpt_lines(
 ) -> list[tuple[int | None, str]]:
     """The lines of the `excerpt`, each with its place among the lines, None for a gap."""
     asked = [at for at in asked if 0 <= at < len(lines)][:_WINDOWS]
-    looked = max([MOST_LINES, *(at + _WINDOW for at in asked)])
-    shown = _dedented([_cut(line) for line in lines[:looked]])
+    shown = _dedented([_cut(line) for line in lines[: looked_at(asked)]])
     while shown and not shown[-1].strip():
         shown.pop()
     if len(lines) <= MOST_LINES and count_tokens("\n".join(shown)) <= budget:
         return list(enumerate(shown))
     return _with_gaps(shown, _chosen(shown, frozenset(wanted), budget, [at for at in asked if at < len(shown)]))
+
+
+def looked_at(asked: Sequence[int]) -> int:
+    """How many lines an excerpt may be taken from, of a text of any length."""
+    return max([MOST_LINES, *(at + _WINDOW for at in asked)])
 
 
 def _cut(line: str) -> str:

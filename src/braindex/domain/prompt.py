@@ -7,6 +7,7 @@ from typing import Final
 
 from braindex.domain.display import safe, safe_line, safe_path
 from braindex.domain.engines import Message
+from braindex.domain.secrets import redacted_source
 
 # Part of every request's prefix: one byte of change here loses the provider's cache for every workspace.
 ROLE: Final = """\
@@ -48,8 +49,10 @@ class Quoted:
 
 
 def system_message(brief: str) -> Message:
-    """The prefix: role and brief. The same brief gives the same bytes, in every process and for every question."""
-    return Message("system", ROLE + _BRIEF_HEADING + quotable(brief) if brief else ROLE)
+    """The prefix: role and brief, without secrets. The same brief gives the same bytes, in every process and for every
+    question.
+    """
+    return Message("system", ROLE + _BRIEF_HEADING + quotable(redacted_source(brief)) if brief else ROLE)
 
 
 def user_message(question: str, sources: Sequence[Quoted]) -> Message:

@@ -5,6 +5,7 @@ language writes: a name that says what it holds with a value behind it, and a pa
 """
 
 import re
+from collections.abc import Callable, Sequence
 from typing import Final
 
 REDACTED: Final = "[redacted]"
@@ -56,6 +57,13 @@ _CAMEL: Final = re.compile(
     r"(?P<before>\b[a-z][A-Za-z0-9]{0,40}(?:Password|Passwd|Secret|Token|ApiKey|AccessKey|PrivateKey)[\"']?\s{0,3}[=:]\s{0,3})"
     r"(?P<quote>[\"'`])(?P<quoted>(?:\\.|(?!(?P=quote))[^\\\n]){4,2000})(?P=quote)"
 )
+# The value on the line below its name, as formatters put a long one, or cut off where the text was.
+_CONTINUED: Final = re.compile(
+    rf"(?P<before>(?<![A-Za-z])(?:[A-Za-z0-9]{{1,40}}[_.-]){{0,6}}{_NAME}(?:[_-][A-Za-z0-9]{{1,20}}){{0,2}}[\"']?"
+    r"\s{0,3}[=:]\s{0,3}(?:[(\\]?[^\S\n]{0,3}\n[^\S\n]{0,80})?)"
+    r"(?P<quote>[\"'`])(?P<quoted>(?:\\.|(?!(?P=quote))[^\\\n]){4,2000})(?:(?P=quote)|\Z)",
+    re.IGNORECASE,
+)
 _HEADER: Final = re.compile(
     r"(?P<before>\b(?:authorization|proxy-authorization|x-api-key|x-auth-token|set-cookie|cookie)\b[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
     r"(?:(?:bearer|basic|token|digest|negotiate)\s+)?)[^\s\"',;]{6,4000}",
@@ -67,6 +75,11 @@ _HARMLESS: Final = re.compile(
     r"\$\{?\w|%\w+%|<[^>]{0,60}>$|\{\{|(?:os\.|process\.env|env\b|getenv|self\.|this\.|settings\.|config\.|None\b|null\b|true\b|false\b)"
     r"|x{4,}$|\*{3,}$|\.{3,}$|\[redacted\]"
 )
+# In source what stands beside such a name is a name as often: `token = parse_token(text)`, `type: "refresh_token"`.
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)*")
+_SPOKEN: Final = re.compile(rf"(?=[A-Za-z_. -]*(?:{_NAME}|bearer|auth))[A-Za-z_. -]+|\{{[\w.]+\}}", re.IGNORECASE)
+
+_Replace = Callable[[re.Match[str]], str]
 
 
 def redacted(text: str) -> str:
@@ -74,20 +87,57 @@ def redacted(text: str) -> str:
 
     Linear in the length of the text. What only looks like one goes too: a note reads as well without it.
     """
-    text = _PRIVATE_KEY.sub(REDACTED, text)
+    return _without_values(_PRIVATE_KEY.sub(REDACTED, text), _assigned)
+
+
+def redacted_lines(lines: Sequence[str]) -> list[str]:
+    """Lines of source without their secrets, as many as there were and each in its place.
+
+    As `redacted`, but names and calls stay where a value would be: source is to be understood by them.
+    """
+    text = _PRIVATE_KEY.sub(_emptied, "\n".join(lines))
+    return _without_values(text, _assigned_in_source).split("\n") if lines else []
+
+
+def redacted_source(text: str) -> str:
+    """A text that holds source, as `redacted_lines` makes it."""
+    return "\n".join(redacted_lines(text.split("\n")))
+
+
+def _without_values(text: str, assigned: _Replace) -> str:
     text = _PREFIXED.sub(REDACTED, text)
     text = _URL_PASSWORD.sub(rf"\g<before>{REDACTED}", text)
-    text = _HEADER.sub(rf"\g<before>{REDACTED}", text)
-    text = _BEARER.sub(rf"\g<before>{REDACTED}", text)
+    text = _HEADER.sub(assigned, text)
+    text = _BEARER.sub(assigned, text)
     text = _VARIABLE.sub(_assigned, text)
-    text = _CAMEL.sub(_assigned, text)
-    return _ASSIGNED.sub(_assigned, text)
+    text = _CAMEL.sub(assigned, text)
+    text = _CONTINUED.sub(assigned, text)
+    return _ASSIGNED.sub(assigned, text)
+
+
+def _emptied(match: re.Match[str]) -> str:
+    return REDACTED + "\n" * match.group().count("\n")
 
 
 def _assigned(match: re.Match[str]) -> str:
     parts = match.groupdict()
     value = parts.get("quoted") or parts.get("bare") or ""
-    if _HARMLESS.match(value):
+    if value and _HARMLESS.match(value):
         return match.group()
     quote = parts.get("quote") or ""
     return f"{parts['before']}{quote}{REDACTED}{quote}"
+
+
+def _assigned_in_source(match: re.Match[str]) -> str:
+    """The same, but that a name, a call and what merely stands behind a word stay."""
+    before, quoted = match["before"], match.groupdict().get("quoted")
+    value = match.group()[len(before) :] if quoted is None else quoted
+    has_digit = any(one.isdigit() for one in value)
+    if not has_digit and not any(sign in before for sign in "=:"):  # "we pass `dispatch`", "Basic Authentication"
+        return match.group()
+    if quoted is not None:
+        return match.group() if _SPOKEN.fullmatch(quoted) else _assigned(match)
+    name = value.partition("(")[0]
+    is_call = name != value or match.string[match.end() : match.end() + 1] in {"(", "["}
+    is_name = _IDENTIFIER.fullmatch(name) is not None and (is_call or not has_digit)
+    return match.group() if is_name else _assigned(match)

@@ -11,7 +11,7 @@ from braindex.domain.citations import citation
 from braindex.domain.display import echoed
 from braindex.domain.entities import CALLABLE_KINDS, KINDS
 from braindex.domain.errors import UsageError
-from braindex.domain.excerpts import excerpt, excerpt_lines, shares
+from braindex.domain.excerpts import excerpt, excerpt_lines, looked_at, shares
 from braindex.domain.explanation import Explanation
 from braindex.domain.mentions import lines_of
 from braindex.domain.options import WorkspaceOptions
@@ -22,6 +22,7 @@ from braindex.domain.recall import Recalled, text_of
 from braindex.domain.relations import Relatives
 from braindex.domain.rerank import lexical_rerank
 from braindex.domain.results import Answer, Question, Source, Workspace
+from braindex.domain.secrets import redacted_lines, redacted_source
 from braindex.domain.tokens import count_tokens
 from braindex.domain.units import WILDCARD, EntityFilter, StoredEntity
 from braindex.languages import LANGUAGE_NAMES
@@ -295,16 +296,16 @@ def _quote(found: "_Found", budget: int) -> Quoted:
     source = found.source
     if found.seen is None:
         said = "" if found.recalled is None else text_of(found.recalled.memory)
-        text = excerpt(said.split("\n"), found.analysis.terms, budget)
+        text = excerpt(redacted_lines(said.split("\n")), found.analysis.terms, budget)
         return Quoted(source.name, source.kind, "", 0, 0, source.signature, source.remark, text)
-    lines, asked = _shown_lines(found.seen, found.asked)
+    lines, asked = _sent_lines(found.seen, found.asked)
     return Quoted(
         name=source.name,
         kind=source.kind,
         path=source.path,
         line=source.line,
         end_line=source.end_line,
-        signature=source.signature,
+        signature=_cut_signature(redacted_source(found.seen.entity.signature)),
         doc="",  # the lines hold it
         text=excerpt(lines, found.analysis.terms, budget, asked),
     )
@@ -424,7 +425,6 @@ def _source(candidate: Candidate, seen: "Verified", analysis: Analysis, budget: 
     below, places = _shown_lines(seen, asked)
     shown = excerpt_lines(below, analysis.terms, budget, places)
     first = entity.line + len(seen.lines[entity.line - 1 : entity.end_line]) - len(below)
-    signature = entity.signature
     return Source(
         id=candidate.id,
         name=entity.name,
@@ -433,7 +433,7 @@ def _source(candidate: Candidate, seen: "Verified", analysis: Analysis, budget: 
         path=entity.path,
         line=entity.line,
         end_line=entity.end_line,
-        signature=signature if len(signature) <= _SIGNATURE else signature[: _SIGNATURE - 1] + "…",
+        signature=_cut_signature(entity.signature),
         doc=entity.docstring,
         excerpt="\n".join(text for _, text in shown),
         distance=candidate.distance,
@@ -455,6 +455,20 @@ def _shown_lines(seen: "Verified", asked: Sequence[int]) -> tuple[list[str], lis
     if any(0 < place < above for place in places):
         return list(lines), places
     return below, [place - above for place in places if place >= above]
+
+
+def _sent_lines(seen: "Verified", asked: Sequence[int]) -> tuple[list[str], list[int]]:
+    """The same as an engine is sent them, without secrets. These are looked for before any line is left out: what says
+    that one follows may stand lines above it.
+    """
+    shown, places = _shown_lines(seen, asked)
+    whole = seen.lines[seen.entity.line - 1 : seen.entity.end_line]
+    above = len(whole) - len(shown)
+    return redacted_lines(whole[: above + looked_at(places)])[above:] + shown[looked_at(places) :], places
+
+
+def _cut_signature(signature: str) -> str:
+    return signature if len(signature) <= _SIGNATURE else signature[: _SIGNATURE - 1] + "…"
 
 
 def _below_signature(lines: Sequence[str], signature: str) -> list[str]:

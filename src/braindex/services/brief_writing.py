@@ -14,6 +14,7 @@ from braindex.domain.excerpts import excerpt, shares
 from braindex.domain.options import WorkspaceOptions
 from braindex.domain.prompt import Quoted, quotable, quoted_block
 from braindex.domain.results import Workspace
+from braindex.domain.secrets import redacted_lines, redacted_source
 from braindex.domain.units import EntityFilter
 from braindex.domain.usage import NO_USAGE, Usage
 from braindex.registry.index import IndexStore
@@ -156,15 +157,15 @@ def _quoted(found: Retrieved, store: IndexStore) -> list[Quoted]:
             path=one.path,
             line=one.line,
             end_line=one.end_line,
-            signature=one.signature[:200],
+            signature=redacted_source(one.signature)[:200],
             doc="",
-            text=excerpt(one.docstring.splitlines(), found.analysis.terms, budget),
+            text=excerpt(redacted_lines(one.docstring.splitlines()), found.analysis.terms, budget),
         )
         for one, budget in zip(entities, shares(_SOURCES, _SOURCE_TOKENS), strict=False)
     ]
 
 
 def _messages(title: str, material: str, sources: Sequence[Quoted]) -> tuple[Message, Message]:
-    facts = f"Facts, quoted as data:\n<facts>\n{quotable(material)}\n</facts>"
+    facts = f"Facts, quoted as data:\n<facts>\n{quotable(redacted_source(material))}\n</facts>"
     asked = f"{facts}\n\n{quoted_block(sources)}\n\nWrite the section “{title}”."
     return Message("system", ROLE), Message("user", asked)
