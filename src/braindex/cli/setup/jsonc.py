@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 from braindex.domain.errors import BraindexError
@@ -20,6 +21,7 @@ _WORD: Final = re.compile(r"true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+
 # What may stand behind a comma on its line and belongs to the member before it.
 _REMARK: Final = re.compile(r"[ \t]*(?://[^\r\n]*|/\*[^\r\n]*?\*/[ \t]*(?=[\r\n]))")
 _INDENT: Final = re.compile(r"[\r\n]([ \t]*)$")
+_COLON: Final = re.compile(r'"[ \t]*:( ?)')
 _END: Final = {"{": "}", "[": "]"}
 
 
@@ -58,8 +60,9 @@ class Node:
         return next((one for one in reversed(self.children) if one.key == key), None)
 
 
+@lru_cache(maxsize=8)  # one edit asks several times for the same text, which may have megabytes
 def parse(text: str) -> Node:
-    """The value of a whole text. Raises InvalidJson."""
+    """The value of a whole text, to be looked at and not to be changed. Raises InvalidJson."""
     node = _Reader(text).value(_skip(text, 0), 0)
     end = _skip(text, node.end)
     if end != len(text):
@@ -69,15 +72,15 @@ def parse(text: str) -> Node:
 
 def added(text: str, container: Node, value: Any, key: str = "") -> str:
     """The text with one more member or item, the last one, laid out as those before it are."""
-    # A container without a line break stays on its line; an empty one is opened, as clients lay theirs out.
-    flat = bool(container.children) and not _has_break(text, container.start, container.end)
-    line = newline(text)
+    flat, line = _is_flat(text, container), newline(text)
+    blanks = _blanks(text, container) if flat else None
+    between, colon = blanks or (line, " ")
     indent = "" if flat else _indent_of(text, container)
-    written = f"{json.dumps(key, ensure_ascii=False)}: " if container.kind == "{" else ""
-    written += _rendered(value, flat=flat, indent=indent, unit=_unit(text), line=line)
-    before = " " if flat else line + indent
+    written = f"{json.dumps(key, ensure_ascii=False)}:{colon}" if container.kind == "{" else ""
+    written += _rendered(value, blanks, indent=indent, unit=_unit(text), line=line)
+    before = between + indent
     if not container.children:
-        return _opened(text, container, before + written, line)
+        return _opened(text, container, written if flat else before + written, "" if flat else line)
     last = container.children[-1]
     comma = last.node.end if last.comma is None else last.comma + 1
     remark = None if flat else _REMARK.match(text, comma)
@@ -92,8 +95,8 @@ def replaced(text: str, node: Node, value: Any) -> str:
     line_start = max(text.rfind("\n", 0, node.start), text.rfind("\r", 0, node.start)) + 1
     indent = text[line_start : node.start]
     indent = indent[: len(indent) - len(indent.lstrip(" \t"))]
-    flat = bool(node.children) and not _has_break(text, node.start, node.end)
-    written = _rendered(value, flat=flat, indent=indent, unit=_unit(text), line=newline(text))
+    blanks = _blanks(text, node) if _is_flat(text, node) else None
+    written = _rendered(value, blanks, indent=indent, unit=_unit(text), line=newline(text))
     return text[: node.start] + written + text[node.end :]
 
 
@@ -102,8 +105,10 @@ def without(text: str, container: Node, child: Child) -> str:
     at = next(number for number, one in enumerate(container.children) if one is child)
     before = container.children[at - 1] if at else None
     start = len(text[: child.start].rstrip(" \t\r\n"))
-    if start <= container.start:  # nothing but space was before it
-        start = container.start + 1
+    if child.comma is not None and at + 1 < len(container.children):
+        following = container.children[at + 1].start
+        if start == container.start + 1 and not text[child.comma + 1 : following].strip():
+            return text[: child.start] + text[following:]  # the next one takes the place of the first
     if child.comma is not None:
         return text[:start] + text[child.comma + 1 :]
     if before is not None and before.comma is not None:
@@ -170,7 +175,8 @@ class _Reader:
         found = _STRING.match(self._text, at)
         if found is None:
             raise InvalidJson(self._text, at, "a text in double quotes" if at < len(self._text) else "more")
-        return found.end(), json.loads(found.group())
+        written = found.group()
+        return found.end(), json.loads(written) if "\\" in written else written[1:-1]
 
 
 def _skip(text: str, at: int) -> int:
@@ -180,12 +186,12 @@ def _skip(text: str, at: int) -> int:
 
 
 def _opened(text: str, container: Node, written: str, line: str) -> str:
-    """A container that had no child, with one; comments in it stay before it."""
+    """A container that had no child, with one; comments in it stay before it. Without a `line` it stays on its own."""
     inside = text[container.start + 1 : container.end - 1]
     at = container.start + 1 + len(inside.rstrip(" \t\r\n"))
     rest = text[at:]
     if not _has_break(text, at, container.end):
-        rest = line + _outer_indent(text, container) + rest.lstrip(" \t")
+        rest = (line + _outer_indent(text, container) if line else "") + rest.lstrip(" \t")
     return text[:at] + written + rest
 
 
@@ -211,9 +217,27 @@ def _unit(text: str) -> str:
     return "\t" if found[1].startswith("\t") else found[1][:8]
 
 
-def _rendered(value: Any, *, flat: bool, indent: str, unit: str, line: str) -> str:
-    if flat:
-        return json.dumps(value, ensure_ascii=False)
+def _is_flat(text: str, container: Node) -> bool:
+    """Whether a container without a line break stays on its line. An empty one is opened, as clients lay theirs out,
+    but inside of a text that is one line, or of a list of them.
+    """
+    if _has_break(text, container.start, container.end):
+        return False
+    return bool(container.children) or (container.start > 0 and not _has_break(text.strip(), 0, len(text)))
+
+
+def _blanks(text: str, container: Node) -> tuple[str, str]:
+    """What stands behind commas and colons on one line: behind the first ones there, " " where there are none."""
+    found = _COLON.search(text, container.start) or _COLON.search(text)
+    colon = " " if found is None else found[1]
+    comma = container.children[0].comma if len(container.children) > 1 else None
+    return colon if comma is None else (" " if text[comma + 1] in " \t" else ""), colon
+
+
+def _rendered(value: Any, blanks: tuple[str, str] | None, *, indent: str, unit: str, line: str) -> str:
+    """A value on one line with these blanks behind commas and colons, or on several."""
+    if blanks is not None:
+        return json.dumps(value, ensure_ascii=False, separators=(f",{blanks[0]}", f":{blanks[1]}"))
     return line.join(_lines(json.dumps(value, ensure_ascii=False, indent=unit), indent))
 
 

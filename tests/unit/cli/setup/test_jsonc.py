@@ -67,6 +67,49 @@ def test_a_member_is_laid_out_as_its_neighbours_are():
     assert "\n" not in added('{\r\n  "a": 1\r\n}', parse('{\r\n  "a": 1\r\n}'), ENTRY, "c").replace("\r\n", "")
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ('{"a":1}', '{"a":1,"c":{"b":[1,2]}}'),
+        ('{"a":1, "b":2}', '{"a":1, "b":2, "c":{"b":[1, 2]}}'),
+        ('{ "a": 1 }', '{ "a": 1, "c": {"b": [1, 2]} }'),
+        ('{"a": 1,"b": 2,}', '{"a": 1,"b": 2,"c": {"b": [1,2]},}'),
+    ],
+)
+def test_a_member_on_one_line_has_the_blanks_that_its_line_has(text, wanted):
+    more = added(text, parse(text), {"b": [1, 2]}, "c")
+    assert more == wanted
+    node = parse(more)
+    assert without(more, node, member(node, "c")) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ('{"a":{},"b":1}', '{"a":{"c":[1,2]},"b":1}'),
+        ('{ "a": { } }', '{ "a": {"c": [1, 2]} }'),
+        ('{"a": {/* none */}}\n', '{"a": {/* none */"c": [1, 2]}}\n'),
+        ('{\n  "a": {}\n}', '{\n  "a": {\n    "c": [\n      1,\n      2\n    ]\n  }\n}'),
+    ],
+)
+def test_an_empty_object_stays_on_the_line_of_a_text_that_is_one(text, wanted):
+    assert added(text, member(parse(text), "a").node, [1, 2], "c") == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ('{"a": 1, "b": 2}', '{"b": 2}'),
+        ('{ "a": 1, "b": 2 }', '{ "b": 2 }'),
+        ('{\n  "a": 1,\n  "b": 2\n}', '{\n  "b": 2\n}'),
+        ('{"a": 1, /* two */ "b": 2}', '{ /* two */ "b": 2}'),
+    ],
+)
+def test_the_first_member_leaves_its_place_to_the_next(text, wanted):
+    node = parse(text)
+    assert without(text, node, member(node, "a")) == wanted
+
+
 @pytest.mark.parametrize("gone", ["a", "b", "c"])
 @pytest.mark.parametrize(
     "text", ['{"a": 1, "b": 2, "c": 3}', '{\n  "a": 1, // one\n  "b": 2, // two\n  "c": 3 // three\n}']
