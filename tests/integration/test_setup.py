@@ -158,6 +158,40 @@ def test_a_file_that_is_no_json_stops_it_before_anything_is_written(box):
     assert box.files() == before
 
 
+@pytest.mark.parametrize("kind", ["folder", "pipe", "loop"])
+def test_what_is_no_file_under_a_files_name_does_not_keep_the_rest_from_being_taken_out(box, kind):
+    before = box.files()
+    box.run("zed", "--yes")
+    path = box.home / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    {"folder": path.mkdir, "pipe": lambda: os.mkfifo(path), "loop": lambda: path.symlink_to(path)}[kind]()
+    done = box.run("--remove", "--yes")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert box.files() == before
+    assert "mcp.json was left as it is" in box.run("cursor", "--scope", "user", "--yes").stderr
+
+
+@pytest.mark.parametrize("name", ["Code - Insiders", "VSCodium"])
+def test_an_editor_that_is_vscode_under_another_name_is_set_up_with_it_where_it_is(box, name):
+    folder = box.home / ".config" / name / "User"
+    extension = folder / "globalStorage" / "saoudrizwan.claude-dev"
+    extension.mkdir(parents=True)
+    before = box.files()
+    done = box.run("--scope", "user", "--yes", "--json")
+    assert {one["name"] for one in json.loads(done.stdout)["clients"]} == {"vscode", "cline"}
+    for path, key in (
+        (folder / "mcp.json", "servers"),
+        (extension / "settings" / "cline_mcp_settings.json", "mcpServers"),
+    ):
+        assert json.loads(path.read_text())[key]["braindex"]["command"] == str(box.command)
+    assert (folder / "prompts" / "braindex.instructions.md").is_file()
+    other = {"Code - Insiders": "VSCodium", "VSCodium": "Code - Insiders"}[name]
+    assert not (box.home / ".config" / other).exists()
+    assert ("ok", "VS Code (user) is connected, with hooks and rules", "") in Examined(box).found
+    box.run("--remove", "--yes")
+    assert box.files() == before
+
+
 def test_a_link_out_of_the_project_stops_it_before_anything_is_written(box, tmp_path):
     (tmp_path / "outside").mkdir()
     (box.project / ".vscode").symlink_to(tmp_path / "outside")
@@ -188,6 +222,16 @@ def test_what_cannot_be_meant_is_said(box, arguments, where, told):
     done = box.run(*arguments, "--yes", cwd=box.home / where)
     assert done.returncode == 2
     assert told in done.stderr
+
+
+@pytest.mark.parametrize("home", ["", " ", "shop", "~"])
+def test_a_home_that_is_no_place_is_named_and_nothing_is_written(box, home):
+    before = box.files()
+    for arguments in (("zed", "--yes"), ("--remove", "--yes")):
+        done = box.run(*arguments, HOME=home)
+        assert done.returncode == 1
+        assert f"HOME is {home!r}, which is no absolute path" in done.stderr
+    assert box.files() == before
 
 
 def test_in_the_home_directory_the_users_files_are_meant(box):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from braindex.cli.setup.rows import BARE, ROWS, ClientRow, Machine, Platform
+from braindex.domain.display import echoed
 from braindex.domain.errors import BraindexError
 from braindex.services.resolution import home_directory, looks_like_project
 
@@ -23,15 +24,17 @@ class CommandNotFound(BraindexError):
 
 
 class NoHome(BraindexError):
-    def __init__(self) -> None:
-        super().__init__("there is no home directory, where clients have their files; set HOME")
+    def __init__(self, named: str | None) -> None:
+        why = "" if named is None else f" (HOME is {echoed(named)!r}, which is no absolute path)"
+        super().__init__(f"there is no home directory, where clients have their files{why}; set HOME")
 
 
 def this_machine(environ: Mapping[str, str]) -> Machine:
-    """Raises NoHome."""
+    """Raises NoHome, also where HOME is blank or relative: clients would not look where that leads."""
     home = home_directory()
-    if home is None:
-        raise NoHome
+    named = environ.get("HOME") if os.name == "posix" else None
+    if home is None or not home.is_absolute() or (named is not None and not os.path.isabs(named)):
+        raise NoHome(named)
     platforms: dict[str, Platform] = {"darwin": "darwin", "win32": "win32"}
     return Machine(platforms.get(sys.platform, "linux"), environ, home)
 

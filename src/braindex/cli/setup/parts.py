@@ -6,11 +6,11 @@ Each part can be put into a text and taken out of it. Twice in is once, and out 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import PurePath, PureWindowsPath
 from typing import Any, Final, Literal, Protocol
 
 from braindex.cli.setup.jsonc import newline, parse
-from braindex.cli.setup.members import with_handler, with_values, without_handlers, without_member
+from braindex.cli.setup.members import reached, with_handler, with_values, without_handlers, without_member
 from braindex.domain.errors import BraindexError
 
 SERVER: Final = "braindex"
@@ -42,6 +42,9 @@ class Part(Protocol):
     def applied(self, text: str) -> str: ...
     def stripped(self, text: str) -> str: ...
     def holds_nothing(self, text: str) -> bool: ...
+    def is_edited(self, text: str) -> bool:
+        """Whether what is ours in a text says more, or other, than is written for one installation or another."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,18 @@ class ServerEntry:
 
     def holds_nothing(self, text: str) -> bool:
         return _is_empty(text)
+
+    def is_edited(self, text: str) -> bool:
+        if not text.strip():
+            return False
+        node, rest = reached(parse(text), (self.key,))
+        there = None if rest else node.member(SERVER)
+        if there is None:
+            return False
+        entry = there.node.value
+        command = entry.get("command") if isinstance(entry, dict) else None
+        is_ours = isinstance(command, str) and PureWindowsPath(command).stem == SERVER  # it splits at / as well
+        return not is_ours or set(entry) != set(self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +117,10 @@ class Hooks:
     def holds_nothing(self, text: str) -> bool:
         return _is_empty(text, self.defaults or {})
 
+    def is_edited(self, text: str) -> bool:
+        # With one and the same command in both, what was added to a handler is what is left of the difference.
+        return bool(text.strip()) and parse(self.applied(text)).value != parse(self.applied(self.stripped(text))).value
+
 
 @dataclass(frozen=True, slots=True)
 class Section:
@@ -113,7 +132,7 @@ class Section:
 
     def applied(self, text: str) -> str:
         line = newline(text)
-        block = line.join([BEGIN, *self.body.strip("\n").split("\n"), END])
+        block = self._block(line)
         there = _section(text)
         if there is not None:
             return text[: there[0]] + block + text[there[1] :]
@@ -136,12 +155,20 @@ class Section:
     def holds_nothing(self, text: str) -> bool:
         return not text.strip()
 
+    def is_edited(self, text: str) -> bool:
+        there = _section(text)
+        return there is not None and text[there[0] : there[1]] != self._block(newline(text))
+
+    def _block(self, line: str) -> str:
+        return line.join([BEGIN, *self.body.strip("\n").split("\n"), END])
+
 
 @dataclass(frozen=True, slots=True)
 class OwnFile:
     """A whole file of braindex's own; `mark` tells it from one that a user wrote under its name.
 
-    `command` is what of the text differs from one installation to another.
+    `command` is what of the text differs from one installation to another. With `beside` it is written only where that
+    folder is.
     """
 
     path: PurePath
@@ -149,9 +176,9 @@ class OwnFile:
     mark: str
     purpose: Purpose = "rules"
     command: str = ""
+    beside: PurePath | None = None
 
     def is_edited(self, text: str) -> bool:
-        """Whether a text says more than what is written for one installation or another."""
         if not self.command:
             return text != self.text
         head, _, tail = self.text.partition(self.command)

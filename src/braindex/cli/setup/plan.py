@@ -25,6 +25,13 @@ class ClientFileUnusable(BraindexError):
         self.path, self.why = path, why
 
 
+class NotAFile(ClientFileUnusable):
+    """Something else stands under a file's name: a folder, a pipe, a link that leads to itself."""
+
+    def __init__(self, path: PurePath, what: str) -> None:
+        super().__init__(path, f"it cannot be read ({what})")
+
+
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """A client and where it is set up."""
@@ -99,7 +106,7 @@ class _File:
 
     def is_wanted(self) -> bool:
         """Whether it is written: some are, only where the client's folder is."""
-        beside = [part.beside for part in self.parts if isinstance(part, ServerEntry) and part.beside]
+        beside = [part.beside for part in self.parts if isinstance(part, (ServerEntry, OwnFile)) and part.beside]
         return not beside or any(os.path.isdir(one) for one in beside)
 
     def applied(self, text: str) -> str:
@@ -114,6 +121,12 @@ class _File:
 
     def holds_nothing(self, text: str) -> bool:
         return any(part.holds_nothing(text) for part in self.parts)
+
+    def is_edited(self, text: str) -> bool:
+        try:
+            return any(part.is_edited(text) for part in self.parts)
+        except BraindexError:  # of a shape that ours never has
+            return True
 
     @property
     def own(self) -> OwnFile | None:
@@ -159,20 +172,22 @@ def _is_to_be_kept(file: _File, text: str, read: Read) -> bool:
 
 def _taken_out(file: _File, read: Read) -> FileChange | None:
     """None where there is nothing of ours in it."""
-    before = read(file.path)
+    try:
+        before = read(file.path)
+    except NotAFile:
+        return None
     if before is None or b"braindex" not in before:  # what cannot be edited is of no concern where we are not in it
         return None
     text, mark = as_text(file.path, before)
     bare = _guarded(file, file.stripped, text)
     if bare == text:
         return None
+    is_edited = file.is_edited(text)  # what somebody added to what is ours is nowhere else
     original = _original(file, bare, read)
     if original is not None:
-        return _change(file, "restore", before, original, drops_backup=True)
-    if (own := file.own) is not None:
-        return _change(file, "delete", before, None, makes_backup=own.is_edited(text))
-    if file.holds_nothing(bare) and read(backup_of(file.path)) is None:
-        return _change(file, "delete", before, None)
+        return _change(file, "restore", before, original, makes_backup=is_edited, drops_backup=not is_edited)
+    if file.own is not None or (file.holds_nothing(bare) and read(backup_of(file.path)) is None):
+        return _change(file, "delete", before, None, makes_backup=is_edited)
     makes_backup = not _has_own_of_ours(file, read)
     return _change(file, "change", before, mark + _encoded(file, bare), makes_backup=makes_backup)
 

@@ -177,13 +177,19 @@ def _vscode_folder(machine: Machine) -> PurePath:
     return machine.applications / "Code" / "User"
 
 
+def _vscode_others(machine: Machine) -> tuple[PurePath, ...]:
+    """Where editors that are VS Code under another name keep a user's settings: each apart, in the same files."""
+    return tuple(machine.applications / name / "User" for name in ("Code - Insiders", "VSCodium"))
+
+
 def _vscode_user(at: At) -> Sequence[Part]:
-    folder = _vscode_folder(at.machine)
-    rules = folder / "prompts" / "braindex.instructions.md"
+    own = _vscode_folder(at.machine)
+    places = ((own, None), *((other, other) for other in _vscode_others(at.machine)))
+    entry, rules, name = _entry(at, type="stdio"), own_rules(VSCODE_HEAD), "braindex.instructions.md"
     return (
-        ServerEntry(folder / "mcp.json", "servers", _entry(at, type="stdio")),
+        *(ServerEntry(folder / "mcp.json", "servers", entry, beside=beside) for folder, beside in places),
         _vscode_hooks(at, at.machine.home / ".copilot" / "hooks" / "braindex.json"),
-        OwnFile(rules, own_rules(VSCODE_HEAD), OWN_MARK),
+        *(OwnFile(folder / "prompts" / name, rules, OWN_MARK, beside=beside) for folder, beside in places),
     )
 
 
@@ -284,18 +290,20 @@ def _gemini_user(at: At) -> Sequence[Part]:
     )
 
 
-def _cline_extension(machine: Machine) -> PurePath:
-    return _vscode_folder(machine) / "globalStorage" / "saoudrizwan.claude-dev"
+def _cline_extensions(machine: Machine) -> tuple[PurePath, ...]:
+    folders = (_vscode_folder(machine), *_vscode_others(machine))
+    return tuple(one / "globalStorage" / "saoudrizwan.claude-dev" for one in folders)
 
 
 def _cline_user(at: At) -> Sequence[Part]:
     # Newer versions share one file between their extension and their command, older ones keep it with VS Code's.
     name = "cline_mcp_settings.json"
     entry = _entry(at, *_pinned(at))
-    extension = _cline_extension(at.machine)
+    own = at.machine.home / ".cline" / "data" / "settings" / name
+    extensions = _cline_extensions(at.machine)
     return (
-        ServerEntry(at.machine.home / ".cline" / "data" / "settings" / name, "mcpServers", entry),
-        ServerEntry(extension / "settings" / name, "mcpServers", entry, beside=extension),
+        ServerEntry(own, "mcpServers", entry),
+        *(ServerEntry(one / "settings" / name, "mcpServers", entry, beside=one) for one in extensions),
         OwnFile(at.machine.home / "Documents" / "Cline" / "Rules" / "braindex.md", own_rules(), OWN_MARK),
     )
 
@@ -325,7 +333,13 @@ def _zed_user(at: At) -> Sequence[Part]:
 
 ROWS: Final[tuple[ClientRow, ...]] = (
     ClientRow("cursor", "Cursor", lambda on: (on.home / ".cursor",), _cursor_user, _cursor_project),
-    ClientRow("vscode", "VS Code", lambda on: (_vscode_folder(on),), _vscode_user, _vscode_project),
+    ClientRow(
+        "vscode",
+        "VS Code",
+        lambda on: (_vscode_folder(on), *_vscode_others(on)),
+        _vscode_user,
+        _vscode_project,
+    ),
     ClientRow(
         "claude-desktop", "Claude Desktop", lambda on: (_claude_desktop_folder(on),), _claude_desktop_user, pinned=True
     ),
@@ -351,7 +365,7 @@ ROWS: Final[tuple[ClientRow, ...]] = (
         _gemini_user,
         _gemini_project,
     ),
-    ClientRow("cline", "Cline", lambda on: (on.home / ".cline", _cline_extension(on)), _cline_user, pinned=True),
+    ClientRow("cline", "Cline", lambda on: (on.home / ".cline", *_cline_extensions(on)), _cline_user, pinned=True),
     ClientRow("windsurf", "Windsurf", lambda on: (_windsurf_folder(on),), _windsurf_user, pinned=True),
     ClientRow("zed", "Zed", lambda on: (_zed_folder(on),), _zed_user, pinned=True),
 )

@@ -1,13 +1,14 @@
 """Reads and writes clients' files: whole, with their mode, and only where they are still what was read."""
 
 import contextlib
+import errno
 import os
 import stat
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 
-from braindex.cli.setup.plan import ClientFileUnusable, FileChange
+from braindex.cli.setup.plan import ClientFileUnusable, FileChange, NotAFile
 from braindex.domain.display import safe_path
 from braindex.domain.errors import BraindexError
 
@@ -38,15 +39,17 @@ class ClientFileNotWritten(BraindexError):
 
 
 def read_file(path: PurePath) -> bytes | None:
-    """The bytes of a file, None where there is none. Raises ClientFileUnusable."""
+    """The bytes of a file, None where there is none. Raises ClientFileUnusable, NotAFile."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would be waited for
-            raise ClientFileUnusable(path, "it cannot be read (it is no regular file)")
+            raise NotAFile(path, "it is no regular file")
         with open(path, "rb") as file:
             return file.read()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise NotAFile(path, error.strerror or str(error)) from error
         raise ClientFileUnusable(path, f"it cannot be read ({error.strerror or error})") from error
 
 
@@ -66,9 +69,12 @@ def write(change: FileChange) -> None:
     if change.action == "keep":
         return
     target = Path(os.path.realpath(change.path))
-    try:
-        if change.makes_backup and change.before is not None:
+    if change.makes_backup and change.before is not None:
+        try:
             _put(Path(change.backup), change.before, like=target)
+        except OSError as error:
+            raise ClientFileNotWritten(change.backup, error) from error
+    try:
         _check_unchanged(change)
         if change.after is None:
             os.unlink(target)

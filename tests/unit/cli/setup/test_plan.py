@@ -346,3 +346,64 @@ def test_what_a_user_wrote_into_a_file_of_ours_is_kept_beside_it():
     disk.files[path] = edited
     disk.carry_out(removed([one], disk.read))
     assert disk.files == {backup_of(path): edited}
+
+
+@pytest.mark.parametrize("original", [None, b"{}", b'{\n  "theme": "dark"\n}\n'])
+@pytest.mark.parametrize(
+    ("client", "ours", "edited"),
+    [
+        ("cline", b'"command": ', b'"env": {"BRAIN_DIR": "/d"}, "command": '),
+        ("zed", b'"/opt/braindex"', b'"/opt/wrapper"'),
+        ("gemini", b'"type": ', b'"timeout": 9, "type": '),
+    ],
+)
+def test_what_a_user_added_to_what_is_ours_lies_beside_the_file_when_it_is_taken_out(client, ours, edited, original):
+    one, disk = chosen(row(client), MACHINES[0], "user"), Disk()
+    path = one.parts[0].path
+    if original is not None:
+        disk.files[path] = original
+    disk.carry_out(set_up([one], disk.read))
+    text = disk.files[path] = disk.files[path].replace(ours, edited, 1)
+    disk.carry_out(removed([one], disk.read))
+    assert disk.files.pop(path, None) == original
+    assert disk.files.pop(backup_of(path)) == text
+    assert not disk.files
+
+
+@pytest.mark.parametrize("original", [None, b"# Mine\n"])
+def test_what_a_user_wrote_into_the_section_lies_beside_the_file_when_it_is_taken_out(original):
+    one, disk = chosen(row("claude-code"), MACHINES[0], "project"), Disk()
+    path = PurePosixPath("/work/shop/CLAUDE.md")
+    if original is not None:
+        disk.files[path] = original
+    disk.carry_out(set_up([one], disk.read))
+    text = disk.files[path] = disk.files[path].replace(END.encode(), b"- And this.\n" + END.encode())
+    disk.carry_out(removed([one], disk.read))
+    assert disk.files.pop(path, None) == original
+    assert disk.files == {backup_of(path): text}
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        b'{"mcpServers": {"braindex": {"url": "http://127.0.0.1:9/mcp"}}}',
+        b'{"mcpServers": {"braindex": {"command": "python", "args": ["-m", "braindex", "serve"]}}}',
+        b'{"mcpServers": {"braindex": null}}',
+    ],
+)
+def test_a_file_that_a_user_wrote_is_kept_beside_where_taking_out_leaves_nothing_of_it(written):
+    one, disk = chosen(row("claude-desktop"), MACHINES[0], "user"), Disk()
+    path = one.parts[0].path
+    disk.files[path] = written
+    disk.carry_out(removed([one], disk.read))
+    assert disk.files == {backup_of(path): written}
+
+
+def test_what_is_ours_is_taken_out_beside_what_has_another_shape():
+    one, disk = chosen(row("gemini"), MACHINES[0], "user"), Disk()
+    path = one.parts[0].path
+    written = b'{"mcpServers": {"braindex": {"command": "/opt/braindex", "args": ["serve"]}}, "hooks": {"AfterAgent": {}}}'
+    disk.files[path] = written
+    disk.carry_out(removed([one], disk.read))
+    assert parse(disk.files[path].decode()).value == {"hooks": {"AfterAgent": {}}}
+    assert disk.files[backup_of(path)] == written

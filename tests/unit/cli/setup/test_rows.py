@@ -186,3 +186,14 @@ def test_a_project_is_named_to_clients_that_give_none():
         assert "/work/shop" in json.dumps(parse(part.applied("")).value)
         alone = row(name).parts(At(LINUX, None, "b"), "user")[0]
         assert "--workspace" not in alone.applied("")
+
+
+@pytest.mark.parametrize("machine", [LINUX, MAC, WINDOWS], ids=lambda one: one.platform)
+def test_editors_that_are_vscode_under_another_name_have_their_files_beside_its_own(machine):
+    parts = row("vscode").parts(At(machine, None, "/opt/braindex"), "user")
+    own, *others = [part for part in parts if isinstance(part, ServerEntry)]
+    assert own.beside is None
+    for part, name in zip(others, ("Code - Insiders", "VSCodium"), strict=True):
+        assert part.path == own.path.parents[2] / name / "User" / "mcp.json"
+        assert part.beside == part.path.parent
+        assert part.values == own.values

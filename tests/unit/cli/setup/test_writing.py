@@ -132,3 +132,12 @@ def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "mcp.json")
     with pytest.raises(ClientFileUnusable, match="no regular file"):
         read_file(tmp_path / "mcp.json")
+
+
+def test_a_folder_in_the_place_of_a_backup_is_named_and_the_file_stays(tmp_path):
+    path = tmp_path / "settings.json"
+    path.write_bytes(b"old")
+    (tmp_path / "settings.json.before-braindex").mkdir()
+    with pytest.raises(ClientFileNotWritten, match=r"settings.json.before-braindex could not be written"):
+        write(change(path, b"old", b"new", makes_backup=True))
+    assert path.read_bytes() == b"old"
