@@ -402,7 +402,9 @@ def test_a_file_that_a_user_wrote_is_kept_beside_where_taking_out_leaves_nothing
 def test_what_is_ours_is_taken_out_beside_what_has_another_shape():
     one, disk = chosen(row("gemini"), MACHINES[0], "user"), Disk()
     path = one.parts[0].path
-    written = b'{"mcpServers": {"braindex": {"command": "/opt/braindex", "args": ["serve"]}}, "hooks": {"AfterAgent": {}}}'
+    written = (
+        b'{"mcpServers": {"braindex": {"command": "/opt/braindex", "args": ["serve"]}}, "hooks": {"AfterAgent": {}}}'
+    )
     disk.files[path] = written
     disk.carry_out(removed([one], disk.read))
     assert parse(disk.files[path].decode()).value == {"hooks": {"AfterAgent": {}}}
