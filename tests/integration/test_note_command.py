@@ -83,6 +83,8 @@ def test_a_page_says_how_to_see_the_next_one(run: Run) -> None:
     assert run("note", "list", "--episodes", "--offset", "2")[2] == ""
     assert run("note", "list", "--episodes", "--offset", "9")[1] == "No more episodes: there are 3.\n"
     assert run("note", "list")[1] == "No notes.\n"
+    assert run("note", "list", "--episodes", "--offset", "9" * 25)[1] == "No more episodes: there are 3.\n"
+    assert "Question 1" in run("note", "list", "--episodes", "--limit", "9" * 25)[1]
 
 
 @pytest.mark.usefixtures("episodes")

@@ -123,11 +123,20 @@ def test_a_note_about_a_file_is_marked_when_the_file_changes(app, workspace, tmp
 def test_what_a_note_is_about_has_to_be_there(app, workspace, tmp_path):
     with pytest.raises(NothingTiedTo, match="nosuch"):
         app.notes.save(workspace, DECISION, about=["nosuch"])
+    for about in ("x" * 5_000, "x/" * 3_000, "nul\0", str(tmp_path), "/", "..", f"nosuch:{'9' * 5_000}"):
+        with pytest.raises(NothingTiedTo):
+            app.notes.save(workspace, DECISION, about=[about])
     for name in "abcd":
         (tmp_path / "work" / f"{name}.py").write_text("def run():\n    pass\n")
     with pytest.raises(TiedToMany, match=r"a\.py::run"):
         app.notes.save(workspace, DECISION, about=["run"])
     assert app.notes.list(workspace) == []
+
+
+@pytest.mark.parametrize("line", ["99", "9" * 25, "9" * 5_000])
+def test_a_line_beyond_a_file_means_the_file(app, workspace, line):
+    saved = app.notes.save(workspace, DECISION, about=[f"dates.py:{line}"])
+    assert [(one.path, one.qualified_name) for one in saved.note.about] == [("dates.py", "")]
 
 
 def test_the_very_same_note_is_kept_once_and_a_similar_one_is_named(app, workspace):

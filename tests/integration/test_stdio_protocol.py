@@ -147,6 +147,20 @@ def test_arguments_of_every_kind_are_answered_or_refused_and_the_next_call_is_se
     assert client.answer()["id"] == 3
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("list_memory", {"page": 10**30}),
+        ("save_to_memory", {"text": "hi", "about": ["x" * 5_000]}),
+        ("save_to_memory", {"text": "hi", "about": ["/"]}),
+        ("query_memory", {"query": f"a.py:{'9' * 5_000}", "path": "x/" * 5_000}),
+    ],
+)
+def test_what_is_beyond_a_store_or_a_disk_is_no_bug(client, tool, arguments):
+    client.call(2, tool, **arguments)
+    assert "bug in braindex" not in json.dumps(client.answer())
+
+
 def test_arguments_that_are_no_object_are_refused_as_the_protocol_has_it(client):
     params: dict[str, Any] = {"name": "query_memory", "arguments": ["q"]}
     if isinstance(client, Newer):

@@ -31,6 +31,7 @@ T = TypeVar("T")
 BUSY_SECONDS: Final = 15.0
 MOVE_AWAY: Final = "Move it away, then try again."
 # SQLite allows 32,766 parameters from 3.32 on, and the planner is fastest with short lists.
+_LARGEST: Final = 2**63 - 1  # that an INTEGER of SQLite holds
 _CHUNK: Final = 500
 _RETRY_SECONDS: Final = 0.01
 
@@ -52,6 +53,10 @@ def storable(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _holdable(value: Any) -> Any:
+    return max(-_LARGEST, min(value, _LARGEST)) if isinstance(value, int) else value
 
 
 def _log_of(path: Path) -> Path:
@@ -263,18 +268,27 @@ class Database(Closing):
 
     def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Row]:
         with self._named_errors():
-            return self._connection.execute(sql, parameters).fetchall()
+            return self._found(sql, parameters).fetchall()
 
     def stream(self, sql: str, parameters: Sequence[Any] = ()) -> Iterator[Row]:
         """Rows one at a time, for what is too large to hold at once."""
         with self._named_errors():
-            yield from self._connection.execute(sql, parameters)
+            yield from self._found(sql, parameters)
 
     def value(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
         """The first column of the first row, or None."""
         with self._named_errors():
-            found = self._connection.execute(sql, parameters).fetchone()
+            found = self._found(sql, parameters).fetchone()
         return None if found is None else found[0]
+
+    def _found(self, sql: str, parameters: Sequence[Any]) -> sqlite3.Cursor:
+        """What a statement that reads finds. A number that a caller made up and SQLite cannot hold (a line, a page) is
+        beyond all that it does hold.
+        """
+        try:
+            return self._connection.execute(sql, parameters)
+        except OverflowError:
+            return self._connection.execute(sql, [_holdable(one) for one in parameters])
 
     def run(self, sql: str, parameters: Sequence[Any] = ()) -> int:
         """Execute one statement; returns the number of rows it changed."""

@@ -1,6 +1,7 @@
 """What a note is about: names and paths to entities and files of the index, and whether these have changed since."""
 
 import hashlib
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _MOST_OF_A_NAME: Final = 3  # entities of one name that a note is tied to
 _LISTED: Final = 5
 _DIGEST_BYTES: Final = 16
+_LINE_DIGITS: Final = 9  # no file has as many lines
 
 
 class NothingTiedTo(UsageError):
@@ -71,7 +73,7 @@ class Ties:
             return [self._tie(one) for one in entities[:_MOST_OF_A_NAME]] or self._nothing(text)
         path, _, line = text.rpartition(":")
         if path and line.isdecimal() and self._store.of_file(_plain(path)):
-            rows = list(self._store.around(_plain(path), int(line)))[:1]
+            rows = list(self._store.around(_plain(path), int(line[:_LINE_DIGITS])))[:1]
             stored = self._store.entities(rows).values()
             return [self._tie(one) for one in stored] or self._of(path)
         return self._path(text) or self._named(text)
@@ -81,8 +83,8 @@ class Ties:
         stored = self._store.of_file(path)
         if stored:
             return [About(path, "", stored[0].file_digest.hex())]
-        is_folder = bool(path) and ".." not in path.split("/") and (self._root / path).is_dir()
-        return [About(path)] if is_folder else []
+        is_inside = bool(path) and not os.path.isabs(path) and ".." not in path.split("/")
+        return [About(path)] if is_inside and os.path.isdir(self._root / path) else []
 
     def _named(self, text: str) -> list[About]:
         name = text.removesuffix("()")

@@ -207,6 +207,16 @@ def test_a_wrong_statement_is_a_store_error_not_a_raw_one(path: Path) -> None:
         database.rows("SELEC 1")
 
 
+@pytest.mark.parametrize("beyond", [2**63, 10**30, -(10**30)])
+def test_a_number_that_it_cannot_hold_is_beyond_all_that_it_holds(path: Path, beyond: int) -> None:
+    with open_store(path, NOTES) as database:
+        add(database, "one")
+        page = "SELECT text FROM notes LIMIT ? OFFSET ?"
+        assert [text for (text,) in database.rows(page, (beyond, 0))] == ["one"]
+        assert list(database.stream(page, (1, abs(beyond)))) == []
+        assert database.value("SELECT ? > 5", (beyond,)) == (beyond > 0)
+
+
 def test_the_quick_check_names_what_is_wrong(path: Path) -> None:
     with open_store(path, NOTES) as database:
         assert database.problems() == []

@@ -16,7 +16,7 @@ from braindex.cli.errors import DONE, FAILED
 from braindex.cli.invocation import Command, Invocation, add_json_option, add_workspace_option
 from braindex.cli.memory_lines import episode_lines, memory_lines, note_lines
 from braindex.cli.output import json_line, line, note
-from braindex.domain.display import safe_line, safe_path
+from braindex.domain.display import echoed, safe_line
 from braindex.domain.errors import UsageError
 from braindex.domain.memories import Episode, Memory, Note, checked_time
 from braindex.domain.periods import UnknownPeriod, first_day
@@ -30,7 +30,8 @@ _LARGEST_IMPORT: Final = 200_000_000  # characters
 
 class NoteFileUnreadable(UsageError):
     def __init__(self, path: str, error: Exception) -> None:
-        super().__init__(f"{safe_path(path)} cannot be read ({error}); nothing was taken in")
+        why = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)  # which repeats the path
+        super().__init__(f"{echoed(path)} cannot be read ({why}); nothing was taken in")
 
 
 class NotesHaveNone(UsageError):
