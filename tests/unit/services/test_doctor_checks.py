@@ -300,6 +300,14 @@ def test_the_last_errors_of_the_logs_are_shown_without_tracebacks(
     assert [one.detail for one in logs.last_errors(here())] == ["there is none"]
 
 
+def test_a_key_in_the_line_of_an_error_is_not_shown(here: Callable[..., Installation], tmp_path: Path) -> None:
+    (tmp_path / "brain").mkdir()
+    line = "2026-12-01 11:00:00,123 ERROR braindex.bug: a library said sk-abcdefghijklmnop1234\n"
+    (tmp_path / "brain" / "server-12.log").write_text(line)
+    [found] = logs.last_errors(here())
+    assert found.detail.endswith("a library said [redacted]")
+
+
 def test_logs_without_errors_are_counted(here: Callable[..., Installation], tmp_path: Path) -> None:
     brain = tmp_path / "brain"
     brain.mkdir()

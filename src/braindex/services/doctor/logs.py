@@ -9,6 +9,7 @@ from typing import Final
 
 from braindex.domain.display import shortened
 from braindex.domain.health import Check, counted, enumerated
+from braindex.domain.secrets import redacted
 from braindex.services.doctor.parts import Installation
 
 _NAME: Final = re.compile(r"server-[1-9][0-9]{0,9}\.log(?:\.[0-9]+)?")
@@ -69,7 +70,7 @@ def _errors(path: Path, wanted: re.Pattern[str] = _ERROR) -> Iterator[tuple[str,
         match = wanted.match(line)
         if match:
             kind = _raised(lines[number + 1 :])
-            yield match[1], shortened(match[3]) + (f" ({kind})" if kind else "")
+            yield match[1], shortened(redacted(match[3])) + (f" ({kind})" if kind else "")
 
 
 def _raised(below: Iterable[str]) -> str:
