@@ -153,7 +153,7 @@ def _default_file(name: str) -> str | None:
         return "minified bundle"
     if suffix == "map" and _SOURCE_MAP.fullmatch(name):
         return "source map"
-    if suffix == "before-braindex":  # of a client's file, whose entries may hold keys
+    if suffix in {"before-braindex", "braindex-part"}:  # of a client's file, whose entries may hold keys
         return "a backup that `braindex setup` made"
     return _FILE_NAMES.get(name)
 

@@ -72,6 +72,7 @@ def test_a_folder_is_not_judged_by_the_names_of_secret_files():
         ("app-min.css", "minified bundle"),
         ("app.js.map", "source map"),
         ("mcp.json.before-braindex", "a backup that `braindex setup` made"),
+        (".mcp.json.x1y2.braindex-part", "a backup that `braindex setup` made"),
         (".ds_store", "a file manager's data"),
     ],
 )

@@ -2,15 +2,21 @@
 
 import contextlib
 import errno
+import glob
 import os
 import stat
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path, PurePath
+from typing import Final
 
 from braindex.cli.setup.plan import ClientFileUnusable, FileChange, NotAFile
 from braindex.domain.display import safe_path
 from braindex.domain.errors import BraindexError
+
+_PART: Final = ".braindex-part"
+_ABANDONED: Final = 60.0  # seconds; a file is written in milliseconds
 
 
 class ChangedMeanwhile(BraindexError):
@@ -69,6 +75,8 @@ def write(change: FileChange) -> None:
     if change.action == "keep":
         return
     target = Path(os.path.realpath(change.path))
+    for path in (target, Path(change.backup)):
+        _sweep(path)
     if change.makes_backup and change.before is not None:
         try:
             _put(Path(change.backup), change.before, like=target)
@@ -95,7 +103,7 @@ def _check_unchanged(change: FileChange) -> None:
 
 def _put(path: Path, content: bytes, *, like: Path, expected: FileChange | None = None) -> None:
     """Replaces a file as a whole, with the mode and owner that `like` has, else as any new file of the user."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=_beginning(path), suffix=_PART)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
@@ -109,6 +117,18 @@ def _put(path: Path, content: bytes, *, like: Path, expected: FileChange | None 
         with contextlib.suppress(OSError):
             os.unlink(name)
         raise
+
+
+def _beginning(path: Path) -> str:
+    return f".{path.name[:100]}."
+
+
+def _sweep(path: Path) -> None:
+    """Deletes what a setup that was killed had begun to write: what another one writes now is younger."""
+    with contextlib.suppress(OSError):
+        for one in path.parent.glob(f"{glob.escape(_beginning(path))}*{_PART}"):
+            if time.time() - one.stat().st_mtime > _ABANDONED:
+                one.unlink()
 
 
 def _take_after(name: str, like: Path) -> None:

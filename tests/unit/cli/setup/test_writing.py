@@ -141,3 +141,16 @@ def test_a_folder_in_the_place_of_a_backup_is_named_and_the_file_stays(tmp_path)
     with pytest.raises(ClientFileNotWritten, match=r"settings.json.before-braindex could not be written"):
         write(change(path, b"old", b"new", makes_backup=True))
     assert path.read_bytes() == b"old"
+
+
+def test_what_a_killed_setup_had_begun_to_write_is_swept_and_what_is_being_written_is_not(tmp_path):
+    path = tmp_path / "settings.json"
+    path.write_bytes(b"old")
+    abandoned = [tmp_path / f".{name}.x1y2.braindex-part" for name in (path.name, f"{path.name}.before-braindex")]
+    current, other = tmp_path / ".settings.json.z3.braindex-part", tmp_path / ".other.json.x1y2.braindex-part"
+    for one in (*abandoned, current, other):
+        one.write_bytes(b"half")
+    for one in (*abandoned, other):
+        os.utime(one, (0, 0))
+    write(change(path, b"old", b"new"))
+    assert {one.name for one in tmp_path.iterdir()} == {path.name, current.name, other.name}
