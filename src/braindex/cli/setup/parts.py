@@ -134,23 +134,15 @@ class Section:
         line = newline(text)
         block = self._block(line)
         there = _section(text)
-        if there is not None:
-            return text[: there[0]] + block + text[there[1] :]
+        if there is not None:  # a second one, as a merge leaves it, goes
+            return text[: there[0]] + block + _without_sections(text[there[1] :], line)
         if not text:
             return block + line
         gap = line if text.endswith(("\n", "\r")) else line * 2
         return text + gap + block + line
 
     def stripped(self, text: str) -> str:
-        there = _section(text)
-        if there is None:
-            return text
-        before, after = text[: there[0]], text[there[1] :]
-        line = newline(text)
-        after = after.removeprefix(line)
-        if before.endswith(line * 2):
-            before = before.removesuffix(line)
-        return before + after
+        return _without_sections(text, newline(text))
 
     def holds_nothing(self, text: str) -> bool:
         return not text.strip()
@@ -214,6 +206,14 @@ def _ours(command: str) -> re.Pattern[str]:
     """A hook of braindex for that client and event, wherever its command lies."""
     words = command.rpartition(" hook ")[2]
     return re.compile(rf"\bbraindex(?:\.exe)?[\"']?\s+hook\s+{re.escape(words)}\s*$")
+
+
+def _without_sections(text: str, line: str) -> str:
+    """The text without any section and the empty line before each. Raises BrokenSection."""
+    while (there := _section(text)) is not None:
+        before, after = text[: there[0]], text[there[1] :].removeprefix(line)
+        text = (before.removesuffix(line) if before.endswith(line * 2) else before) + after
+    return text
 
 
 def _section(text: str) -> tuple[int, int] | None:

@@ -286,6 +286,23 @@ def test_a_file_under_our_name_that_somebody_else_wrote_is_not_overwritten():
     assert removed([one], disk.read) == []
 
 
+def test_a_section_that_is_there_twice_is_once_again_and_goes_at_once():
+    one = chosen(row("claude-code"), MACHINES[0], "project")
+    path = PurePosixPath("/work/shop/CLAUDE.md")
+    old = f"{BEGIN}\nask first\n{END}\n"
+    disk = filled(one, b"{}", f"# Rules\n\n{old}\n## More\n\n{old}".encode())
+    twice = Disk()
+    twice.files = dict(disk.files)
+    disk.carry_out(set_up([one], disk.read))
+    text = disk.files[path].decode()
+    assert text.count(BEGIN) == text.count(END) == 1
+    assert text.endswith("\n## More\n")
+    assert {change.action for change in set_up([one], disk.read)} == {"keep"}
+    for each in (disk, twice):
+        each.carry_out(removed([one], each.read))
+        assert each.files[path] == b"# Rules\n\n## More\n"
+
+
 def test_a_section_without_its_end_is_named():
     one = chosen(row("claude-code"), MACHINES[0], "project")
     disk = filled(one, b"{}", f"# Rules\n{BEGIN}\nand more".encode())
