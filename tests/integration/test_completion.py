@@ -103,8 +103,20 @@ def test_files_are_proposed_with_their_spaces(complete) -> None:
 def test_known_workspaces_are_proposed_beside_folders(complete, make_project, app: App) -> None:
     for name in ("shop", "shop window"):
         app.workspaces.register(app.workspaces.open(make_project({}, name)))
-    assert complete("ask", "--workspace", "sh") == ["shop", "shop\\ window"]
+    assert complete("ask", "--workspace", "sh") == ["shop", "shop window"]
     assert complete("workspaces", "drop", "so") == ["sources of mine"]
+
+
+def test_a_name_that_a_shell_would_expand_is_proposed_as_it_is(
+    complete, make_project, app: App, tmp_path: Path
+) -> None:
+    for name in ("sh*p", "it's", "a $(touch x)"):
+        app.workspaces.register(app.workspaces.open(make_project({}, name)))
+    (tmp_path / "here" / "n*").write_text("", encoding="utf-8")
+    assert set(complete("scan", "n")) == {"n*", "notes.jsonl"}
+    assert complete("ask", "--workspace", "sh") == ["sh*p"]
+    assert complete("ask", "--workspace", '"it') == complete("ask", "--workspace", "it\\'") == ["it's"]
+    assert complete("ask", "--workspace", "a ") == []
 
 
 def test_asking_for_workspaces_stores_nothing(tmp_path: Path, capsys, monkeypatch) -> None:

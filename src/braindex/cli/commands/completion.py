@@ -29,6 +29,8 @@ _KNOWN: Final[Known] = {
     "L": Value("words", tuple(sorted(LANGUAGE_NAMES))),
 }
 
+_EXPANDED: Final = frozenset("$`")
+
 
 class NoShell(UsageError):
     def __init__(self) -> None:
@@ -53,10 +55,10 @@ def run(invocation: Invocation) -> int:
 
 
 def _workspace_names(invocation: Invocation) -> list[str]:
-    """Those that can be typed: a shell would act on the control characters of others."""
+    """Those that can be typed: a shell would act on control characters, and bash leaves a `$` as it is."""
     from braindex.light import workspace_names  # noqa: PLC0415 - a script needs none of it
 
-    return [name for name in workspace_names(invocation.settings) if safe(name) == name]
+    return [name for name in workspace_names(invocation.settings) if safe(name) == name and not _EXPANDED & set(name)]
 
 
 COMMAND: Final = Command(

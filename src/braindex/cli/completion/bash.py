@@ -9,14 +9,24 @@ from braindex.cli.completion.tree import Place, Value
 _SCRIPT: Final = """\
 # Completion of braindex for bash: braindex completion bash > ~/.local/share/bash-completion/completions/braindex
 _braindex_words() {{ COMPREPLY=($(compgen -W "$1" -- "$cur")); }}
-_braindex_files() {{ compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- "$cur")); }}
-_braindex_folders() {{ compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -d -- "$cur")); }}
-_braindex_workspaces() {{
+_braindex_names() {{
   local name
+  compopt -o filenames 2>/dev/null
+  while IFS= read -r name; do  # as it is: a name may hold what a list in parentheses would expand
+    type compopt >/dev/null 2>&1 || name=$(printf %q "$name")  # bash before 4 puts a name in as it gets it
+    COMPREPLY+=("$name")
+  done
+}}
+_braindex_files() {{ _braindex_names < <(compgen -f -- "$cur"); }}
+_braindex_folders() {{ _braindex_names < <(compgen -d -- "$cur"); }}
+_braindex_workspaces() {{
+  local name typed=${{cur//\\\\/}}
+  typed=${{typed#[\\"\\']}}
   _braindex_folders
-  while read -r name; do
-    [[ $name == "$cur"* ]] && COMPREPLY+=("$(printf %q "$name")")
-  done < <("${{COMP_WORDS[0]}}" completion --workspaces 2>/dev/null)
+  _braindex_names < <(
+    "${{COMP_WORDS[0]}}" completion --workspaces 2>/dev/null |
+      while IFS= read -r name; do [[ $name == "$typed"* ]] && printf '%s\\n' "$name"; done
+  )
 }}
 _braindex() {{
   local IFS=$'\\n' cur=${{COMP_WORDS[COMP_CWORD]}} at= waiting= word i
