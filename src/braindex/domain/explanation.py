@@ -26,7 +26,6 @@ SIGNALS_SAID: Final[Mapping[str, str]] = {
     "name_share": "its name is made of the question's words",
     "length": "it is long enough to say something",
     "callable": "it is something that is called",
-    "type": "it is a type",
     "exact": "it bears the very name",
     "identifier": "the question writes its name",
     "written": "it holds the question word for word",

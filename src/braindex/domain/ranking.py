@@ -33,7 +33,6 @@ class Weights:
     name_share: float
     length: float
     callable: float
-    type: float
     exact: float
     identifier: float
     written: float
@@ -45,7 +44,7 @@ class Weights:
 
 _PHRASE: Final = Weights(
     dense=0.8, lexical=0.6, name_vector=0.25, feedback=0.25, soft_path=0.25, file_stem=0.15,
-    name_share=0.1, length=0.35, callable=0.1, type=0.0, exact=2.0, identifier=0.3, written=2.0, pointed=2.0,
+    name_share=0.1, length=0.35, callable=0.1, exact=2.0, identifier=0.3, written=2.0, pointed=2.0,
     kind=0.3, coherence=0.6, saturation=0.7,
 )  # fmt: skip
 WEIGHTS: Final[Mapping[QuestionType, Weights]] = {
@@ -54,17 +53,17 @@ WEIGHTS: Final[Mapping[QuestionType, Weights]] = {
     "error": _PHRASE,
     "symbol": Weights(
         dense=0.7, lexical=0.2, name_vector=0.2, feedback=0.4, soft_path=0.3, file_stem=0.2,
-        name_share=0.1, length=0.2, callable=0.0, type=0.0, exact=2.0, identifier=0.0, written=2.0, pointed=2.0,
+        name_share=0.1, length=0.2, callable=0.0, exact=2.0, identifier=0.0, written=2.0, pointed=2.0,
         kind=0.0, coherence=0.4, saturation=0.7,
     ),
     "action": Weights(
-        dense=1.3, lexical=0.7, name_vector=0.35, feedback=0.0, soft_path=0.0, file_stem=0.1,
-        name_share=0.0, length=0.3, callable=0.9, type=0.1, exact=2.0, identifier=0.15, written=2.0, pointed=2.0,
+        dense=1.3, lexical=0.7, name_vector=0.35, feedback=0.0, soft_path=0.0, file_stem=0.0,
+        name_share=0.0, length=0.3, callable=0.9, exact=2.0, identifier=0.15, written=2.0, pointed=2.0,
         kind=0.3, coherence=0.1, saturation=0.95,
     ),
     "web": Weights(
         dense=0.7, lexical=0.3, name_vector=0.0, feedback=0.0, soft_path=0.0, file_stem=0.0,
-        name_share=0.0, length=0.0, callable=0.0, type=0.0, exact=2.0, identifier=0.3, written=2.0, pointed=2.0,
+        name_share=0.0, length=0.0, callable=0.0, exact=2.0, identifier=0.3, written=2.0, pointed=2.0,
         kind=0.3, coherence=0.0, saturation=1.0,
     ),
 }  # fmt: skip
@@ -233,7 +232,6 @@ def _signals(analysis: Analysis, idf: Mapping[str, float]) -> list[tuple[str, Si
         ("name_share", lambda one: name_share(idf, one.entity.name), True),
         ("length", lambda one: length_signal(one.entity), False),
         ("callable", lambda one: float(one.entity.kind in CALLABLE_KINDS), False),
-        ("type", lambda one: float(one.entity.kind in TYPE_KINDS), False),
         ("exact", attrgetter("exact"), False),
         ("written", attrgetter("written"), False),
         ("pointed", attrgetter("pointed"), False),

@@ -30,8 +30,8 @@ T = TypeVar("T")
 # How long a writer waits for another before it gives up: several times what the largest batch takes.
 BUSY_SECONDS: Final = 15.0
 MOVE_AWAY: Final = "Move it away, then try again."
-# SQLite allows 32,766 parameters from 3.32 on, and the planner is fastest with short lists.
 _LARGEST: Final = 2**63 - 1  # that an INTEGER of SQLite holds
+# SQLite allows 32,766 parameters from 3.32 on, and the planner is fastest with short lists.
 _CHUNK: Final = 500
 _RETRY_SECONDS: Final = 0.01
 
