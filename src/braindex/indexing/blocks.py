@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Final
 
 from braindex.domain.entities import CodeEntity
@@ -20,6 +21,7 @@ _IMPORT: Final = re.compile(
     r"^\s*+(import\b|from\s++\S++\s++import\b|export\s++(\*|\{[^}]*+\})\s++from\b|#\s*+include\b|use\s++[\w:\\]"
     r"|@import\b|(const|let|var)\s[\w{},\s$]++=\s*+require\()"
 )
+_IMPORT_LETTERS: Final = frozenset("ifeuclv")  # that an import may begin with
 _QUOTED_DOC: Final = re.compile(r"\A\s*+[rRuUbB]{0,2}+(\"\"\"|''')(?P<text>.*?)\1", re.DOTALL)
 _BLOCK_COMMENT: Final = re.compile(r"\A\s*+(?:/\*(?P<c>.*?)\*/|<!--(?P<m>.*?)-->)", re.DOTALL)
 _LINE_COMMENT: Final = re.compile(r"^\s*+(#+(?!!)|//+|;+|--)\s?(?P<text>.*)$")
@@ -31,7 +33,7 @@ _STAR: Final = re.compile(r"^[^\S\n]*+\*++ ?", re.MULTILINE)
 _DIRECTIVE: Final = re.compile(r"^\s*+(['\"])use \w++\1;?\s*+$")
 _COMMENT_BEGINS: Final = re.compile(r"\s*+(/\*|<!--)")
 _COMMENT_ENDS: Final = {"/*": "*/", "<!--": "-->"}
-_LINE_END: Final = re.compile(rb"\r\n|\r|\n")
+_LINE_ENDS: Final = (b"", b"\n", b"\r")  # of a text, which none ends that is empty
 _NOISE: Final = re.compile(r"^[\W_]*$")
 _NOTICE: Final = re.compile(r"copyright|licen[cs]ed? under|SPDX-License|all rights reserved", re.IGNORECASE)
 
@@ -125,9 +127,11 @@ def _covered(entities: Sequence[CodeEntity], count: int, offsets: Sequence[int])
     return covered
 
 
-def _in_comments(lines: Sequence[str]) -> bytearray:
+def _in_comments(lines: Sequence[str], data: bytes) -> bytearray:
     """Which lines lie in a block comment that begins a line: they say something, and do nothing."""
     found = bytearray(len(lines) + 1)
+    if b"/*" not in data and b"<!--" not in data:
+        return found
     end, began = "", 0
     for number, line in enumerate(lines, start=1):
         begins = not end and _COMMENT_BEGINS.match(line)
@@ -165,7 +169,10 @@ def _trimmed(lines: Sequence[str], start: int, end: int) -> tuple[int, int]:
 
 
 def _substance(line: str) -> bool:
-    return not (_NOISE.match(line) or _IMPORT.match(line) or _LINE_COMMENT.match(line) or _DIRECTIVE.match(line))
+    text = line.lstrip()
+    if text[:1].isalnum():  # most lines: of all these only an import begins so
+        return text[0] not in _IMPORT_LETTERS or _IMPORT.match(text) is None
+    return not (_NOISE.match(text) or _IMPORT.match(text) or _LINE_COMMENT.match(text) or _DIRECTIVE.match(text))
 
 
 def _block_name(line: str) -> str:
@@ -174,15 +181,21 @@ def _block_name(line: str) -> str:
     return text if len(text) <= _NAME_LENGTH else text[:_NAME_LENGTH].rsplit(" ", 1)[0] + "…"
 
 
+def _line_starts(data: bytes) -> list[int]:
+    """The byte offset of every line, the one after the last line end too, and the length."""
+    starts = list(accumulate(map(len, data.splitlines(keepends=True)), initial=0))
+    return [*starts, len(data)] if data[-1:] in _LINE_ENDS else starts
+
+
 def code_blocks(
     path: str, language: str, lines: Sequence[str], entities: Sequence[CodeEntity], data: bytes
 ) -> list[CodeEntity]:
     """Runs of code outside any definition, at most 50 lines each, named by their first line of substance."""
-    offsets = [0, *(match.end() for match in _LINE_END.finditer(data)), len(data)]
+    offsets = _line_starts(data)
     seen: dict[str, int] = {}
     blocks: list[CodeEntity] = []
     covered = _covered(entities, len(lines), offsets)
-    commented = _in_comments(lines)
+    commented = _in_comments(lines, data)
     described = _described_lines(lines)
     covered[1 : described + 1] = b"\x01" * described
     for first, last in _runs(lines, covered):

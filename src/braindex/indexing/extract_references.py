@@ -28,11 +28,15 @@ def places(found: Found, source: Source, spec: LanguageSpec) -> Iterator[Place]:
     """
     data, base = source.data, source.base
     unknown = _given_bases(found, source, spec)
+    names: dict[bytes, str] = {}  # of a file's references, most are the same few
     for kind, node in found.references:
         start = node.start_byte
         if kind == "base" and start in unknown:
             continue
-        name = bare_name(data[start : min(node.end_byte, start + _LONGEST_TEXT)].decode("utf-8", "replace"))
+        text = data[start : min(node.end_byte, start + _LONGEST_TEXT)]
+        name = names.get(text)
+        if name is None:
+            name = names[text] = bare_name(text.decode("utf-8", "replace"))
         if name:
             yield base + start, kind, name
 

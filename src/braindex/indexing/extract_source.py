@@ -3,12 +3,12 @@
 import re
 from bisect import bisect_right
 from functools import cached_property
+from itertools import accumulate
 from typing import Final
 
 _BOM: Final = b"\xef\xbb\xbf"
 _LONE_RETURN: Final = re.compile(rb"\r(?!\n)")
 _UNDECODED: Final = re.compile("[\udc80-\udcff]")
-_NEWLINE: Final = re.compile(rb"\n")
 _BLANK: Final = b" \t\r\n\f\v"
 _LONGEST_INDENT: Final = 1000  # bytes; what follows more than that of white space is not at the start of its line
 
@@ -37,7 +37,10 @@ class Source:
 
     @cached_property
     def _starts(self) -> list[int]:
-        return [0, *[match.end() for match in _NEWLINE.finditer(self.data)]]
+        starts = list(accumulate(map(len, self.data.splitlines(keepends=True)), initial=0))
+        if self.data and not self.data.endswith(b"\n"):
+            starts.pop()  # the end of a last line that has no end
+        return starts
 
     def line(self, at: int) -> int:
         """The line (from 1) of a byte offset."""
