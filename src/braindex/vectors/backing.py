@@ -19,7 +19,8 @@ Entry = tuple[str, Any]
 class Wanted(NamedTuple):
     """What a question wants of the index: the `limit` nearest of `vector`, as of the applied `generation`.
 
-    Sound is an index that finds at least `least`, and holds `expected` vectors (None where that cannot be told).
+    Sound is an index that finds at least `least`, holds `expected` vectors (None where that cannot be told), and of
+    which `alike` says that a sample is what is stored.
     """
 
     vector: Vector
@@ -27,6 +28,7 @@ class Wanted(NamedTuple):
     least: int
     expected: int | None
     generation: int
+    alike: Callable[[Sequence[Entry]], bool]
 
 
 def never() -> bool:

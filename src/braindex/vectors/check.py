@@ -1,6 +1,6 @@
 """Whether an index holds what the store holds, vector by vector."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,6 +14,7 @@ _PAGE: Final = 1000
 # A vector takes a journey through decimal numbers: what is closer than this is the same float32.
 _SAME: Final = 1e-6
 _MOST_WAITING: Final = 10_000  # changes that are looked at one by one
+_MEANWHILE: Final = 8  # of a sample, one in so many may differ: another process may have written since the snapshot
 
 
 @dataclass(slots=True)
@@ -42,6 +43,16 @@ def differences(source: VectorSource, index: Backing, stop: Callable[[], bool]) 
         tally.left_over = 0  # what is leaving cannot be told from what should have left
     missing = source.vector_count() - len(_stored(source, pending)) - tally.alike - tally.different
     return _said(tally, missing - tally.without_vector)
+
+
+def alike(source: VectorSource, sample: Sequence[Entry]) -> bool:
+    """Whether a sample of the index is what the store holds, but for what waits in the outbox or is leaving.
+
+    What a damaged file lost is never near anything, so that a search which skips it looks as good as any other.
+    """
+    tally = _Tally()
+    _compare(source, list(sample), set(source.pending_rows()), set(), tally)
+    return (tally.different + tally.without_vector) * _MEANWHILE <= len(sample)
 
 
 def _stored(source: VectorSource, rows: set[int]) -> set[int]:

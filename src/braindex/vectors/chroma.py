@@ -25,6 +25,8 @@ MARKERS: Final = (f"{FOLDER}.writing", f"{FOLDER}.reading")
 COLLECTION: Final = "entities"
 # One call takes 5,461 ids at most; BATCH lets others in between and needs less memory.
 _BATCH_BESIDE_OTHERS: Final = 200  # about 50 ms; smaller ones cost more than they spare
+_SAMPLES: Final = 16  # places of which an index that is opened is looked at; each costs what SQLite's OFFSET does
+_SAMPLED_AT_ONCE: Final = 4
 
 
 class ChromaVectors:
@@ -97,7 +99,10 @@ class ChromaVectors:
             if self.interrupted or not self.exists:
                 return None
             with self.reading():
+                is_open = self._client is not None
                 self.refresh(wanted.generation)
+                if not is_open and not wanted.alike(self._sample()):
+                    raise VectorIndexUnavailable(self._path, "it holds other vectors than were put into it")
                 return self.nearest(wanted.vector, wanted.limit, wanted.least)
 
     def refresh(self, generation: int) -> None:
@@ -168,6 +173,16 @@ class ChromaVectors:
                 return
             yield some
             start += len(some)
+
+    def _sample(self) -> list[Entry]:
+        """Some of the entries, from all over the file that they lie in."""
+        step = max(1, self.count() // _SAMPLES)
+        sample: list[Entry] = []
+        for start in range(0, step * _SAMPLES, step):
+            with self._named_errors():
+                found = self._collection.get(limit=_SAMPLED_AT_ONCE, offset=start, include=["embeddings"])
+                sample += zip(found["ids"], found["embeddings"], strict=True)
+        return sample
 
     def tidy(self) -> None:
         """Nothing is left over: the folder goes as a whole."""

@@ -9,6 +9,7 @@ from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, runtime_checkable
 
@@ -24,7 +25,7 @@ from braindex.vectors.backing import (
     Wanted,
     never,
 )
-from braindex.vectors.check import differences
+from braindex.vectors.check import alike, differences
 from braindex.vectors.chroma import ChromaVectors
 from braindex.vectors.chroma_server import ServerVectors, sweep
 from braindex.vectors.exact import Block, Found, Matrix, MatrixCache, blend, nearest_of_blocks
@@ -268,7 +269,8 @@ class WorkspaceVectors:
             return None
         least = min(limit, self._source.vector_count() - len(pending))
         expected = None if self._source.outbox(1) else self._source.vector_count()
-        wanted = Wanted(question, limit + _SPARE, least, expected, self._source.applied_generation())
+        generation = self._source.applied_generation()
+        wanted = Wanted(question, limit + _SPARE, least, expected, generation, partial(alike, self._source))
         try:
             near = self._backing.question(wanted)
         except (VectorServerAway, VectorServerBehind) as why:

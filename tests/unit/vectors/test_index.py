@@ -357,6 +357,26 @@ def test_an_index_that_is_as_the_store_has_no_problem_and_what_waits_is_none(wor
     assert world.large.problems() == []
 
 
+def test_an_index_that_holds_other_vectors_than_were_stored_is_not_believed_when_it_is_opened(
+    world, crowd, pack
+) -> None:
+    vectors = crowd(200)
+    world.fill(vectors)
+    index = world.large
+    index.sync()
+    far = [(f"src.py n{number}", pack([-1.0] * 16)) for number in range(100, 200)]
+    with index._backing.turn(), index._backing.changes():
+        index._backing.refresh(world.store.applied_generation())
+        index._backing.apply(far, [])
+    world.large_indexes.close()
+    lost = vectors["n150"]
+    assert index.nearest(pack(lost), 5) == world.exact.nearest(pack(lost), 5)
+    assert index._backing.interrupted
+    assert index.sync() == 200
+    assert index.nearest(pack(lost), 5) == world.exact.nearest(pack(lost), 5)
+    assert not index._backing.interrupted
+
+
 @on_both
 def test_what_differs_from_the_store_is_said_and_the_next_sync_mends_it(world, crowd, pack) -> None:
     world.fill(crowd(60))
