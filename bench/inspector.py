@@ -34,7 +34,7 @@ class Bench:
         node = self.npm / "node_modules" / "node" / "bin" / "node"
         inspector = self.npm / "node_modules" / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build"
         environ = {"BRAIN_DIR": str(self.folder / "brain"), "HOME": str(self.folder)}
-        environ |= {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
+        environ |= {name: os.environ[name] for name in ("PYTHONPATH",) if os.environ.get(name)}
         command = [str(node) if node.exists() else "node", str(inspector / "index.js"), "--cli"]
         command += ["--protocol-era", era, "--cwd", str(self.folder / "shop")]
         command += [part for name, value in environ.items() for part in ("-e", f"{name}={value}")]
